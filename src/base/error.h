@@ -30,8 +30,7 @@ typedef struct bl_error {
 
 /* Sets the error unless one is set already; returns the code of the error that stands.
  * `err` may be NULL. Text that does not fit is cut, never overrun. */
-int bl_error_set(bl_error *err, bl_code code, const char *file, int line, const char *format, ...)
-    BL_PRINTF(5, 6);
+int bl_error_set(bl_error *err, bl_code code, const char *file, int line, const char *format, ...) BL_PRINTF(5, 6);
 /* Adds the remedy to an error that has none yet. */
 void bl_error_remedy(bl_error *err, const char *format, ...) BL_PRINTF(2, 3);
 /* Puts "context: " before the message of a set error. */

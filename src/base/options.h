@@ -29,21 +29,21 @@ typedef struct bl_option {
 } bl_option;
 
 typedef struct bl_command {
-    const char *program; /* "batchlab" */
-    const char *name;    /* "sweep", or NULL for a program without subcommands */
-    const char *summary; /* one line */
-    const char *usage;   /* after the name: "[options] -- COMMAND..." */
-    const char *details; /* paragraphs under the summary, may be NULL */
-    const char *examples;/* lines "command  # what it does", may be NULL */
+    const char *program;      /* "batchlab" */
+    const char *name;         /* "sweep", or NULL for a program without subcommands */
+    const char *summary;      /* one line */
+    const char *usage;        /* after the name: "[options] -- COMMAND..." */
+    const char *details;      /* paragraphs under the summary, may be NULL */
+    const char *examples;     /* lines "command  # what it does", may be NULL */
     const bl_option *options; /* n_options long; -h/--help is always there by itself */
     int n_options;
 } bl_command;
 
 typedef struct bl_options_result {
-    bl_strv operands;   /* what is no option and stands before "--" */
-    char **rest;        /* argv after "--" (borrowed, NULL-terminated), or NULL where there is no "--" */
+    bl_strv operands; /* what is no option and stands before "--" */
+    char **rest;      /* argv after "--" (borrowed, NULL-terminated), or NULL where there is no "--" */
     int n_rest;
-    bool help;          /* -h or --help was given: print help and leave with 0 */
+    bool help; /* -h or --help was given: print help and leave with 0 */
 } bl_options_result;
 
 /* Parses argv[1..]. Accepts -b 8, -b8, --batch 8, --batch=8 and unambiguous long names in full only;
