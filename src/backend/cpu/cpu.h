@@ -1,0 +1,12 @@
+/* The CPU backend: oneDNN for convolutions and matrix products, the project's kernels for the rest. */
+#ifndef BL_BACKEND_CPU_CPU_H
+#define BL_BACKEND_CPU_CPU_H
+
+#include "graph/backend.h"
+
+extern const bl_backend bl_backend_cpu;
+
+/* "oneDNN 2.6.3, avx512, nChw16c": for run headers. Static storage. */
+const char *bl_cpu_describe(void);
+
+#endif

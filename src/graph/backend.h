@@ -1,0 +1,31 @@
+/* What a backend gives to the executor. backend/cpu/cpu.h has the CPU's; bl_backend_reference (doubles, plain
+ * layouts, the ops' own references) is the yardstick of the tests. */
+#ifndef BL_GRAPH_BACKEND_H
+#define BL_GRAPH_BACKEND_H
+
+#include "graph/graph.h"
+
+/* A node made ready to run. Embedded as the first member of the backend's own struct. */
+typedef struct bl_kernel {
+    /* in and out: one pointer a value of the node, NULL for absent ones; scratch: scratch_b bytes. */
+    int (*run)(struct bl_kernel *kernel, void *const *in, void *const *out, void *scratch, bl_error *err);
+    void (*free)(struct bl_kernel *kernel); /* may be NULL: plain free() */
+    size_t scratch_b;
+    const char *label;   /* for profiles, static or owned by the kernel */
+    uint64_t seed, step; /* set by the executor before each run */
+} bl_kernel;
+
+typedef struct bl_backend {
+    const char *name;
+    int (*open)(int n_threads, void **state, bl_error *err); /* called once an executor */
+    void (*close)(void *state);
+    /* Sets the layouts of all values and inserts `copy` nodes where producer and consumer disagree. */
+    int (*assign_layouts)(void *state, bl_graph *graph, bl_error *err);
+    /* Makes a node's kernel. */
+    int (*lower)(void *state, const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err);
+    size_t f32_size; /* bytes of one BL_F32 element in this backend's buffers: 4, or 8 for the reference */
+} bl_backend;
+
+extern const bl_backend bl_backend_reference;
+
+#endif

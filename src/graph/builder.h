@@ -1,0 +1,60 @@
+/* What model files call. Each function appends to the graph and returns the new value. After a failure the graph
+ * keeps the first error, later calls return BL_NO_VALUE, and bl_graph_finish reports it: no checks in between.
+ * `name` is the module's name in the public state dict ("features.0.0"): parameters become NAME.weight,
+ * NAME.bias, NAME.running_mean, NAME.running_var, NAME.num_batches_tracked, in the order of the calls. */
+#ifndef BL_GRAPH_BUILDER_H
+#define BL_GRAPH_BUILDER_H
+
+#include "graph/graph.h"
+
+/* Filled by the caller before each run (bl_exec_bind). */
+bl_value bl_build_input(bl_graph *graph, const char *name, bl_dtype dtype, bl_shape shape);
+/* Makes a value readable after a run under `name`. */
+void bl_build_output(bl_graph *graph, const char *name, bl_value value);
+
+typedef struct bl_conv2d_args {
+    int out_channels;
+    int kernel;   /* square */
+    int stride;   /* 0 means 1 */
+    int pad;      /* on all four sides */
+    int dilation; /* 0 means 1 */
+    int groups;   /* 0 means 1; equal to the channels: depthwise */
+    bool bias;
+    bl_init init;      /* of the weights; {0} means BL_INIT_FAN_IN_UNIFORM */
+    bool init_set;     /* true: `init` and `bias_init` are meant as given */
+    bl_init bias_init; /* {0} is zeros */
+} bl_conv2d_args;
+
+/* x (N, C, H, W) -> (N, out_channels, H', W'), H' = (H + 2 pad - dilation (kernel - 1) - 1) / stride + 1. */
+bl_value bl_build_conv2d(bl_graph *graph, const char *name, bl_value x, bl_conv2d_args args);
+/* Training mode normalises with the batch's statistics and updates the running ones; evaluation uses these.
+ * eps and momentum 0 mean PyTorch's 1e-5 and 0.1. */
+bl_value bl_build_batch_norm(bl_graph *graph, const char *name, bl_value x, float eps, float momentum);
+bl_value bl_build_activation(bl_graph *graph, bl_value x, bl_act act);
+bl_value bl_build_add(bl_graph *graph, bl_value a, bl_value b);
+/* x (N, C, H, W) times s (N, C, 1, 1). */
+bl_value bl_build_gate(bl_graph *graph, bl_value x, bl_value s);
+bl_value bl_build_global_avg_pool(bl_graph *graph, bl_value x); /* -> (N, C, 1, 1) */
+bl_value bl_build_max_pool(bl_graph *graph, bl_value x, int kernel, int stride, int pad);
+bl_value bl_build_flatten(bl_graph *graph, bl_value x); /* (N, ...) -> (N, rest) */
+/* x (N, I) -> (N, outputs). `init` of kind 0 with init_set false: PyTorch's default. */
+typedef struct bl_linear_args {
+    int outputs;
+    bool bias;
+    bl_init init;
+    bool init_set;
+    bl_init bias_init;
+} bl_linear_args;
+bl_value bl_build_linear(bl_graph *graph, const char *name, bl_value x, bl_linear_args args);
+/* Identity in evaluation mode. */
+bl_value bl_build_dropout(bl_graph *graph, bl_value x, float p);
+/* logits (N, K), labels (N) int32 in [0, K); a negative label leaves its sample out (the last batch of an evaluation).
+ * Gives the mean loss over the samples counted, shape (1), and makes it the graph's output "loss". */
+bl_value bl_build_softmax_cross_entropy(bl_graph *graph, bl_value logits, bl_value labels, float label_smoothing);
+
+/* 0, or the first error of the calls above. */
+int bl_graph_finish(const bl_graph *graph, bl_error *err);
+/* The shape of a value, e.g. for the channel count; all zero for BL_NO_VALUE. */
+bl_shape bl_build_shape(const bl_graph *graph, bl_value value);
+
+#endif

@@ -1,0 +1,63 @@
+/* The executor: takes a built graph, applies the passes (fusion, differentiation, recomputing, layouts), plans
+ * memory, and runs steps. The loss is the graph's output "loss"; a graph in training mode computes with each run the
+ * gradient of every learnt parameter into the table's gradient slab (overwriting it). */
+#ifndef BL_GRAPH_EXEC_H
+#define BL_GRAPH_EXEC_H
+
+#include "graph/backend.h"
+#include "graph/graph.h"
+
+typedef struct bl_exec bl_exec;
+
+typedef struct bl_exec_options {
+    int n_threads;           /* 0: all the process may use */
+    bool no_fuse;            /* leave normalisation and activation apart (for tests) */
+    bool no_recompute;       /* keep every activation that the backward pass reads */
+    bool profile;            /* time every node */
+    bool plan_only;          /* plan memory, allocate nothing; such an executor cannot run */
+    uint64_t memory_limit_b; /* planned bytes beyond this are BL_ERR_NOMEM; 0: no limit */
+    uint64_t seed;           /* of dropout */
+} bl_exec_options;
+
+/* What is planned for this executor, in bytes. */
+typedef struct bl_exec_memory {
+    size_t slab_b;        /* activations, gradients of activations, scratch: the peak of what lives at once */
+    size_t weights_b;     /* parameters kept in the backend's form */
+    size_t params_b;      /* the table's slabs: values, gradients, buffers */
+    size_t lower_bound_b; /* the most that is live at one node: no plan can be smaller than this */
+    size_t naive_b;       /* the sum of all temporaries: what a plan without reuse would take */
+} bl_exec_memory;
+
+typedef struct bl_exec_profile_row {
+    const char *op;
+    const char *name;   /* module, may be NULL */
+    const char *kernel; /* which implementation runs: "jit:avx512_common", "reference" */
+    bool backward;
+    int64_t calls, total_ns;
+} bl_exec_profile_row;
+
+/* Takes the graph over, also on failure; it is freed with the executor. The parameter table stays the caller's. Without
+ * plan_only the table is allocated (bl_params_alloc) with gradients as the mode demands. */
+int bl_exec_new(const bl_backend *backend, bl_graph *graph, const bl_exec_options *options, bl_exec **out,
+                bl_error *err);
+void bl_exec_free(bl_exec *exec);
+
+/* Gives an input's data: plain, borrowed until the next bind or the executor's end; 64-byte alignment is faster but
+ * not required. BL_ERR_INTERNAL for an unknown name. */
+int bl_exec_bind(bl_exec *exec, const char *name, const void *data, bl_error *err);
+/* One run: forward, and backward in training mode. Bit-identical for the same inputs, seed, step and thread count. */
+int bl_exec_run(bl_exec *exec, bl_error *err);
+/* Copies an output (plain, floats) of the last run; n is its element count. */
+int bl_exec_read(const bl_exec *exec, const char *name, float *out, int64_t n, bl_error *err);
+/* The same in doubles: exact for bl_backend_reference, whose temporaries are doubles. */
+int bl_exec_read_f64(const bl_exec *exec, const char *name, double *out, int64_t n, bl_error *err);
+/* The step number that dropout draws from; counts up by itself after each run in training mode. */
+void bl_exec_set_step(bl_exec *exec, uint64_t step);
+
+const bl_exec_memory *bl_exec_memory_info(const bl_exec *exec);
+/* Rows in execution order, borrowed until the next run; zero rows unless options.profile. */
+int bl_exec_profile(const bl_exec *exec, const bl_exec_profile_row **out);
+/* The transformed graph, for tests and dumps. */
+const bl_graph *bl_exec_graph(const bl_exec *exec);
+
+#endif

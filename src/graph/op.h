@@ -1,0 +1,80 @@
+/* The op table: everything the graph knows about an op stands in its family's file: name, shapes,
+ * gradient, reference. A backend adds fast kernels; where it has none, the reference runs. */
+#ifndef BL_GRAPH_OP_H
+#define BL_GRAPH_OP_H
+
+#include "graph/graph.h"
+
+/* What a reference implementation gets: plain data, in doubles whatever the graph's type. */
+typedef struct bl_ref_call {
+    const bl_node *node;
+    const bl_shape *in_shape[BL_MAX_IN]; /* NULL for an absent input */
+    const bl_shape *out_shape[BL_MAX_OUT];
+    const double *in[BL_MAX_IN];
+    double *out[BL_MAX_OUT]; /* an in-place output (op->updates) holds the old value on entry */
+    uint64_t seed;           /* of the run: dropout draws from (seed, step, stream, element) */
+    uint64_t step;
+} bl_ref_call;
+
+typedef enum bl_op_layout {
+    BL_OP_PLAIN,  /* every tensor plain */
+    BL_OP_FOLLOW, /* image-like inputs and outputs in the graph's image layout */
+    BL_OP_CONV    /* image layout, but a graph input may also come plain */
+} bl_op_layout;
+
+typedef struct bl_op {
+    const char *name;
+    int min_in, max_in, n_out;
+    bl_op_layout layout;
+    bool recompute;              /* cheap: its first output may be computed again in the backward pass */
+    int8_t updates[BL_MAX_OUT];  /* 1 + index of the input that output k overwrites (buffers); 0 = a new value */
+    int8_t in_place[BL_MAX_OUT]; /* 1 + index of an input whose memory output k may take over; 0 = none */
+
+    int (*infer)(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err);
+    /* Emits the nodes that turn the outputs' gradients d_out (BL_NO_VALUE where none flows) into those of the
+     * inputs that need one, and stores these in d_in (preset to BL_NO_VALUE). NULL: not differentiable. `node` is
+     * an index, since emitting moves the node array. */
+    int (*gradient)(bl_graph *graph, int node, const bl_value *d_out, bl_value *d_in, bl_error *err);
+    /* Emits what computes output 0 again; NULL: a copy of the node. Only for recompute. */
+    int (*again)(bl_graph *graph, int node, const bl_value *in, bl_value *out, bl_error *err);
+    int (*reference)(const bl_ref_call *call, bl_error *err);
+} bl_op;
+
+/* All ops, in the order of the families' files; NULL ends the table. */
+extern const bl_op *const bl_op_table[];
+const bl_op *bl_op_find(const char *name);
+
+/* convolution (op_conv.c)                      inputs -> outputs */
+extern const bl_op bl_op_conv2d;              /* x, w [, bias] -> y */
+extern const bl_op bl_op_conv2d_grad_data;    /* dy, w, x (shape only) -> dx */
+extern const bl_op bl_op_conv2d_grad_weights; /* x, dy, w (shape only) [, bias (shape only)] -> dw, dbias */
+/* batch normalisation (op_norm.c) */
+extern const bl_op bl_op_norm_act; /* x, gamma, beta [, residual] -> y, mean, var: training, act after scale and shift,
+                                      then + residual */
+extern const bl_op bl_op_norm_act_apply; /* x, gamma, beta, mean, var [, residual] -> y: evaluation and recomputing */
+extern const bl_op bl_op_norm_act_grad;  /* x, gamma, beta, mean, var, dy -> dx, dgamma, dbeta */
+extern const bl_op
+    bl_op_norm_track; /* running_mean, running_var, tracked, mean, var, x (shape only): updates the first three */
+/* elementwise (op_elementwise.c) */
+extern const bl_op bl_op_activation;      /* x -> y */
+extern const bl_op bl_op_activation_grad; /* x, dy -> dx */
+extern const bl_op bl_op_add;             /* a, b -> a + b */
+extern const bl_op bl_op_gate;            /* x (N,C,H,W), s (N,C,1,1) -> x * s */
+extern const bl_op bl_op_gate_grad;       /* x, s, dy -> dx, ds */
+extern const bl_op bl_op_dropout;         /* x -> y */
+extern const bl_op bl_op_dropout_grad;    /* dy -> dx */
+extern const bl_op bl_op_copy;            /* x -> x, also between layouts */
+/* pooling and shape (op_pool.c) */
+extern const bl_op bl_op_global_avg_pool;      /* x (N,C,H,W) -> y (N,C,1,1) */
+extern const bl_op bl_op_global_avg_pool_grad; /* dy, x (shape only) -> dx */
+extern const bl_op bl_op_max_pool;             /* x -> y */
+extern const bl_op bl_op_max_pool_grad;        /* x, dy -> dx */
+extern const bl_op bl_op_reshape;              /* x -> x in attrs.shape, plain */
+/* linear and loss (op_linear.c, op_loss.c) */
+extern const bl_op bl_op_linear;              /* x (N,I), w (O,I) [, bias] -> y (N,O) */
+extern const bl_op bl_op_linear_grad_data;    /* dy, w -> dx */
+extern const bl_op bl_op_linear_grad_weights; /* x, dy [, bias (shape only)] -> dw, dbias */
+extern const bl_op bl_op_softmax_loss;        /* logits (N,K), labels (N) int32 -> loss (1), probabilities (N,K) */
+extern const bl_op bl_op_softmax_loss_grad;   /* probabilities, labels, dloss -> dlogits */
+
+#endif
