@@ -50,27 +50,6 @@ static const bl_option *find_short(const bl_command *command, char c)
     return NULL;
 }
 
-/* Edits (insert, delete, replace) from a to b; both cut at 63 characters. */
-static int edit_distance(const char *a, const char *b)
-{
-    enum { MAX = 63 };
-    int row[MAX + 1];
-    int na = (int)strnlen(a, MAX), nb = (int)strnlen(b, MAX);
-    for (int j = 0; j <= nb; j++)
-        row[j] = j;
-    for (int i = 1; i <= na; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            int replace = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            int best = row[j] + 1 < row[j - 1] + 1 ? row[j] + 1 : row[j - 1] + 1;
-            row[j] = replace < best ? replace : best;
-        }
-    }
-    return row[nb];
-}
-
 static int fail_unknown(const bl_command *command, const char *text, bl_error *err)
 {
     int rc = BL_FAIL(err, BL_ERR_USAGE, "unknown option '%s'", text);
@@ -86,7 +65,7 @@ static int fail_unknown(const bl_command *command, const char *text, bl_error *e
         const bl_option *o = &command->options[i];
         if (!is_option(o) || !o->long_name)
             continue;
-        int d = edit_distance(key, o->long_name);
+        int d = bl_str_distance(key, o->long_name);
         if (d < least) {
             least = d;
             nearest = o->long_name;

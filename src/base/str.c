@@ -155,3 +155,23 @@ int bl_strv_push(bl_strv *v, const char *text)
     v->items[v->len] = NULL;
     return BL_OK;
 }
+
+int bl_str_distance(const char *a, const char *b)
+{
+    enum { MAX = 63 };
+    int row[MAX + 1];
+    int na = (int)strnlen(a, MAX), nb = (int)strnlen(b, MAX);
+    for (int j = 0; j <= nb; j++)
+        row[j] = j;
+    for (int i = 1; i <= na; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            int replace = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            int best = row[j] + 1 < row[j - 1] + 1 ? row[j] + 1 : row[j - 1] + 1;
+            row[j] = replace < best ? replace : best;
+        }
+    }
+    return row[nb];
+}

@@ -33,6 +33,9 @@ char *bl_str_take(bl_str *s);
 char *bl_strdup(const char *text) BL_MUST_CHECK;
 char *bl_strndup(const char *text, size_t n) BL_MUST_CHECK;
 
+/* Edits (insert, delete, replace) that lead from a to b, both cut at 63 characters: for "did you mean". */
+int bl_str_distance(const char *a, const char *b);
+
 /* A growing list of owned strings. */
 typedef struct bl_strv {
     char **items; /* items[len] is NULL once anything was pushed: usable as an argv */

@@ -1,0 +1,259 @@
+#include "lab/sweep_options.h"
+
+#include <string.h>
+
+#include "base/parse.h"
+
+#define MAX_STEPS 1000000
+
+static const char details[] =
+    "Runs COMMAND once for each batch size of LIST and does so in blocks: a block runs every case once, in a "
+    "shuffled order, each in a fresh process. From the steps that the program marks (batchlab_marker.py, "
+    "batchlab_marker.h) the warm-up is cut and the steady seconds per sample are taken; a program that marks "
+    "nothing is timed whole. Every trial is stored as it ends, so a sweep may be stopped at any moment and "
+    "finished later with --resume.\n\n"
+    "LIST is made of parts joined by commas: 128 | 1..64 | 8..64:8 | pow2:1..512 | x1.25:8..256.\n"
+    "In COMMAND {batch} stands for the batch size and {NAME} for the value of --param NAME=...; {{ and }} are "
+    "plain braces. The program also finds the batch size in $BATCHLAB_BATCH.";
+
+static const char examples[] =
+    "  batchlab sweep -b 100,127,128,129,156 -- python3 train.py --batch-size {batch}\n"
+    "  batchlab sweep -b pow2:8..256 --param workers=0,2 -- ./train -b {batch} -w {workers}\n"
+    "  batchlab sweep -b 16,32,64 --model mobilenet_v3_large -- --image-size 64\n"
+    "  batchlab sweep -b 32,64 --samples '{batch}*100' -- ./run100steps {batch}   # a silent program\n"
+    "  batchlab sweep --resume                            # finish what was interrupted\n";
+
+/* The table of options; targets lie in *o. The caller gives room for BL_SWEEP_MAX_OPTIONS. */
+enum { MAX_OPTIONS = 40 };
+
+static int fill_table(bl_sweep_options *o, bl_option *table)
+{
+    const bl_option rows[] = {
+        {BL_OPT_GROUP, 0, NULL, NULL, "What to measure", NULL, 0, 0},
+        {BL_OPT_STRING, 'b', "batch", "LIST", "Batch sizes to try.", &o->batches, 0, 0},
+        {BL_OPT_STRINGS, 'p', "param", "NAME=LIST",
+         "A further factor, its values joined by commas; may be given several times. Every combination is a case.",
+         &o->params, 0, 0},
+        {BL_OPT_STRING, 'm', "model", "NAME",
+         "Train this built-in model with batchlab-train; what stands after -- are then further options for it.",
+         &o->model, 0, 0},
+        {BL_OPT_STRING, 'd', "data", "DIR", "With --model: train on this image folder (default: synthetic images).",
+         &o->data, 0, 0},
+        {BL_OPT_FLAG, 0, "shell", NULL, "Let /bin/sh read COMMAND, for pipes and variables.", &o->shell, 0, 0},
+        {BL_OPT_FLAG, 0, "batch-from-env", NULL,
+         "COMMAND holds no {batch}: the program reads $BATCHLAB_BATCH by itself.", &o->batch_from_env, 0, 0},
+        {BL_OPT_STRING, 0, "samples", "N",
+         "For a program that marks no steps: samples that one run trains, such as 6400 or '{batch}*50'. Without it "
+         "the figure is seconds a run.",
+         &o->samples, 0, 0},
+
+        {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},
+        {BL_OPT_INT, 'n', "blocks", "N", "Blocks: trials of each case (default: 5).", &o->blocks, 1, 10000},
+        {BL_OPT_INT, 's', "steps", "N",
+         "End a trial after this many steps (default: 50), or after --time, whichever comes first.", &o->steps, 1,
+         MAX_STEPS},
+        {BL_OPT_DURATION, 't', "time", "DURATION",
+         "End a trial this long after its set-up (default: 60s). A program that marks no steps is never cut: it "
+         "runs to its own end, or to --setup-time.",
+         &o->time_s, 0, 0},
+        {BL_OPT_DURATION, 0, "setup-time", "DURATION",
+         "Give up on a trial that has marked no step by then (default: 10m).", &o->setup_s, 0, 0},
+        {BL_OPT_INT, 'w', "warmup", "N",
+         "Steps always dropped at a trial's start (default: 3); the end of the warm-up is searched for beyond them.",
+         &o->warmup, 0, MAX_STEPS},
+        {BL_OPT_INT, 0, "seed", "N", "Seed of the shuffled order (default: a fresh one, recorded).", &o->seed, 0,
+         INT64_C(9007199254740991)},
+        {BL_OPT_STRING, 0, "margin", "PERCENT", "Differences below this are of no practical importance (default: 1%).",
+         &o->margin_text, 0, 0},
+
+        {BL_OPT_GROUP, 0, NULL, NULL, "Where to", NULL, 0, 0},
+        {BL_OPT_STRING, 0, "db", "FILE", "The database of experiments (default: batchlab.db).", &o->db, 0, 0},
+        {BL_OPT_STRING, 0, "name", "TEXT", "A name for the experiment.", &o->name, 0, 0},
+        {BL_OPT_FLAG, 'r', "resume", NULL,
+         "Finish the latest unfinished experiment, or the one whose number follows; no finished trial is run again. "
+         "With --blocks the experiment is lengthened.",
+         &o->resume, 0, 0},
+        {BL_OPT_STRING, 0, "keep-logs", "DIR", "Write each trial's output to a file there.", &o->keep_logs, 0, 0},
+        {BL_OPT_FLAG, 0, "json", NULL, "Print the result as JSON, and nothing else, on standard output.", &o->json, 0,
+         0},
+        {BL_OPT_FLAG, 'q', "quiet", NULL, "No progress, only the result.", &o->quiet, 0, 0},
+        {BL_OPT_FLAG, 'v', "verbose", NULL, "Show each trial's command and what was measured.", &o->verbose, 0, 0},
+        {BL_OPT_FLAG, 0, "debug", NULL, "With errors, say where in the source they come from.", &o->debug, 0, 0},
+    };
+    _Static_assert(sizeof rows / sizeof rows[0] <= MAX_OPTIONS, "raise MAX_OPTIONS");
+    memcpy(table, rows, sizeof rows);
+    return (int)(sizeof rows / sizeof rows[0]);
+}
+
+static bl_command sweep_command(const bl_option *table, int n)
+{
+    return (bl_command){
+        .program = "batchlab",
+        .name = "sweep",
+        .summary = "Measures a training command over batch sizes (and other factors).",
+        .usage = "-b LIST [options] -- COMMAND...\n       batchlab sweep -b LIST --model NAME [options] [-- TRAINER "
+                 "OPTIONS...]\n       batchlab sweep --resume [ID] [options]",
+        .details = details,
+        .examples = examples,
+        .options = table,
+        .n_options = n,
+    };
+}
+
+void bl_sweep_options_print_help(FILE *out)
+{
+    bl_sweep_options unused = {0};
+    bl_option table[MAX_OPTIONS];
+    int n = fill_table(&unused, table);
+    bl_command command = sweep_command(table, n);
+    bl_options_print_help(&command, out);
+}
+
+int bl_sweep_parse_margin(const char *text, double *out, bl_error *err)
+{
+    char number[32];
+    size_t len = strlen(text);
+    bool percent = len > 0 && text[len - 1] == '%';
+    len -= percent ? 1 : 0;
+    bl_error ignored = {0};
+    double value = 0;
+    if (len < sizeof number) {
+        memcpy(number, text, len);
+        number[len] = '\0';
+    }
+    if (len >= sizeof number || bl_parse_f64(number, "--margin", &value, &ignored) != BL_OK) {
+        BL_FAIL(err, BL_ERR_USAGE, "--margin '%s' is not a percentage", text);
+        bl_error_remedy(err, "--margin 1%%");
+        return BL_ERR_USAGE;
+    }
+    if (percent)
+        value /= 100;
+    if (!(value > 0 && value < 1)) {
+        BL_FAIL(err, BL_ERR_USAGE, "--margin '%s' does not lie above 0 and below 100%%", text);
+        if (!percent && value >= 1 && value < 100)
+            bl_error_remedy(err, "--margin %s%%", text);
+        return BL_ERR_USAGE;
+    }
+    *out = value;
+    return BL_OK;
+}
+
+/* A resumed experiment keeps its own settings: one that is given again would be ignored, so it is refused. */
+static int check_resume(const bl_sweep_options *o, bl_error *err)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } fixed[] = {
+        {"--batch", o->batches != NULL},
+        {"--param", o->params.len > 0},
+        {"--model", o->model != NULL},
+        {"--data", o->data != NULL},
+        {"--shell", o->shell},
+        {"--batch-from-env", o->batch_from_env},
+        {"--samples", o->samples != NULL},
+        {"--steps", o->steps != BL_SWEEP_NOT_GIVEN},
+        {"--time", o->time_s >= 0},
+        {"--setup-time", o->setup_s >= 0},
+        {"--warmup", o->warmup != BL_SWEEP_NOT_GIVEN},
+        {"--seed", o->seed != BL_SWEEP_NOT_GIVEN},
+        {"--name", o->name != NULL},
+        {"a command", o->n_command > 0},
+    };
+    for (size_t i = 0; i < BL_ARRAY_LEN(fixed); i++)
+        if (fixed[i].given) {
+            BL_FAIL(err, BL_ERR_USAGE, "--resume keeps the settings of the experiment: %s cannot be given with it",
+                    fixed[i].name);
+            bl_error_remedy(err, "leave it out, or start a new experiment without --resume");
+            return BL_ERR_USAGE;
+        }
+    return BL_OK;
+}
+
+static int check_fresh(const bl_sweep_options *o, bool separator, bl_error *err)
+{
+    if (!o->batches) {
+        BL_FAIL(err, BL_ERR_USAGE, "no batch sizes were given");
+        bl_error_remedy(err, "batchlab sweep -b 32,64,128 -- COMMAND --batch-size {batch}");
+        return BL_ERR_USAGE;
+    }
+    if (o->data && !o->model) {
+        BL_FAIL(err, BL_ERR_USAGE, "--data goes with --model only");
+        bl_error_remedy(err, "put the folder into the command after --");
+        return BL_ERR_USAGE;
+    }
+    if (o->model && o->shell) {
+        BL_FAIL(err, BL_ERR_USAGE, "--shell and --model exclude each other");
+        bl_error_remedy(err, "leave out --shell");
+        return BL_ERR_USAGE;
+    }
+    if (!o->model && o->n_command == 0) {
+        BL_FAIL(err, BL_ERR_USAGE, separator ? "no command follows the --" : "no command to measure was given");
+        bl_error_remedy(err, "end the line with: -- COMMAND --batch-size {batch}");
+        return BL_ERR_USAGE;
+    }
+    return BL_OK;
+}
+
+static int take_operands(bl_sweep_options *o, const bl_strv *operands, bl_error *err)
+{
+    if (operands->len == 0)
+        return BL_OK;
+    const char *first = operands->items[0];
+    if (o->resume && operands->len == 1)
+        return bl_parse_i64(first, "the experiment to resume", 1, INT64_MAX, &o->resume_id, err);
+    BL_FAIL(err, BL_ERR_USAGE, "'%s' is neither an option nor behind a --", first);
+    bl_error_remedy(err, "put -- before the command: batchlab sweep -b LIST -- %s ...", first);
+    return BL_ERR_USAGE;
+}
+
+/* Zero seconds would end a trial before its first step. */
+static int check_times(const bl_sweep_options *o, bl_error *err)
+{
+    const char *bad = o->time_s == 0 ? "--time" : o->setup_s == 0 ? "--setup-time" : NULL;
+    if (!bad)
+        return BL_OK;
+    BL_FAIL(err, BL_ERR_USAGE, "%s must be longer than 0", bad);
+    bl_error_remedy(err, "%s 60s", bad);
+    return BL_ERR_USAGE;
+}
+
+int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_error *err)
+{
+    *options = (bl_sweep_options){
+        .blocks = BL_SWEEP_NOT_GIVEN,
+        .steps = BL_SWEEP_NOT_GIVEN,
+        .time_s = BL_SWEEP_NOT_GIVEN,
+        .setup_s = BL_SWEEP_NOT_GIVEN,
+        .warmup = BL_SWEEP_NOT_GIVEN,
+        .seed = BL_SWEEP_NOT_GIVEN,
+        .margin = BL_SWEEP_MARGIN,
+        .db = BL_SWEEP_DB,
+    };
+    bl_option table[MAX_OPTIONS];
+    int n = fill_table(options, table);
+    bl_command command = sweep_command(table, n);
+    bl_options_result result;
+    int rc = bl_options_parse(&command, argc, argv, &result, err);
+    if (rc != BL_OK)
+        return rc;
+    options->help = result.help;
+    options->command = result.rest;
+    options->n_command = result.n_rest;
+    if (!options->help) {
+        rc = take_operands(options, &result.operands, err);
+        if (rc == BL_OK)
+            rc = options->resume ? check_resume(options, err) : check_fresh(options, result.rest != NULL, err);
+        if (rc == BL_OK)
+            rc = check_times(options, err);
+        if (rc == BL_OK && options->margin_text)
+            rc = bl_sweep_parse_margin(options->margin_text, &options->margin, err);
+    }
+    bl_options_result_clear(&result);
+    return rc;
+}
+
+void bl_sweep_options_clear(bl_sweep_options *options)
+{
+    bl_strv_clear(&options->params);
+}
