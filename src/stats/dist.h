@@ -4,7 +4,7 @@
 #define BL_STATS_DIST_H
 
 double bl_normal_cdf(double x);
-/* p in (0, 1). Rational start (Acklam), polished with Halley's step on the exact cdf. */
+/* p in (0, 1): a rational start (Abramowitz & Stegun 26.2.23), polished with Halley steps on the exact cdf. */
 double bl_normal_quantile(double p);
 /* Regularised incomplete beta function I_x(a, b) by Lentz's continued fraction (DLMF 8.17.22). */
 double bl_beta_inc(double a, double b, double x);

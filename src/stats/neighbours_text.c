@@ -1,0 +1,134 @@
+#include "stats/neighbours_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/str.h"
+
+#define NAMES_MAX 6
+
+static double percent(double log_ratio)
+{
+    return 100 * expm1(log_ratio);
+}
+
+/* "127 and 129", "4, 8 and 16", cut after NAMES_MAX. */
+static void append_sizes(bl_str *s, const int64_t *sizes, size_t n, size_t total)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            bl_str_append(s, i + 1 == n && n == total ? " and " : ", ");
+        bl_str_printf(s, "%lld", (long long)sizes[i]);
+    }
+    if (n < total)
+        bl_str_printf(s, " and %zu more", total - n);
+}
+
+static void append_subject(bl_str *s, const bl_neighbours *out)
+{
+    int64_t names[NAMES_MAX];
+    if (out->len == 1) {
+        const bl_neighbour_contrast *item = &out->items[0];
+        size_t shown = item->n_neighbours < NAMES_MAX ? item->n_neighbours : NAMES_MAX;
+        append_sizes(s, item->neighbours, shown, item->n_neighbours);
+        bl_str_printf(s, " against %lld", (long long)item->power);
+        return;
+    }
+    size_t shown = out->len < NAMES_MAX ? out->len : NAMES_MAX;
+    for (size_t i = 0; i < shown; i++)
+        names[i] = out->items[i].power;
+    bl_str_append(s, "the neighbours of ");
+    append_sizes(s, names, shown, out->len);
+    bl_str_append(s, " against these, taken together");
+}
+
+/* Time per sample with its interval: "+0.31 % time a sample (interval -0.20 to +0.82 %, level 95.1 %, 10 blocks)". */
+static void append_interval(bl_str *s, const bl_contrast *contrast)
+{
+    const bl_interval *i = &contrast->log_ratio;
+    double low = percent(i->low);
+    double high = percent(i->high);
+    int digits = high - low > 2 ? 1 : 2;
+    bl_str_printf(s, "%+.*f %% time per sample (interval %+.*f to %+.*f %%, level %.1f %%, %zu blocks)", digits,
+                  percent(i->estimate), digits, low, digits, high, 100 * i->level, contrast->n_pairs);
+}
+
+static void append_more(bl_str *s, const bl_neighbours *out, double level, double margin)
+{
+    size_t had = out->overall.n_pairs;
+    if (out->more_blocks > 0)
+        bl_str_printf(s, "; about %zu more block%s would decide", out->more_blocks, out->more_blocks == 1 ? "" : "s");
+    else if (had < 2)
+        bl_str_printf(s, "; run at least %zu blocks", bl_signed_rank_min_n(level));
+    else
+        bl_str_printf(s, "; it lies too near %g %% for more blocks to decide soon", 100 * margin);
+}
+
+static bool one_sided(const bl_neighbours *out)
+{
+    for (size_t i = 0; i < out->len; i++)
+        if (!out->items[i].two_sided)
+            return true;
+    return false;
+}
+
+static void append_claim(bl_str *s, const bl_neighbours *out, double level, double margin)
+{
+    const bl_contrast *overall = &out->overall;
+    double m = 100 * margin;
+    switch (out->claim) {
+    case BL_CLAIM_NONE:
+        break;
+    case BL_CLAIM_DIFFER:
+        bl_str_printf(s, "they differ by more than %g %%: ", m);
+        append_interval(s, overall);
+        break;
+    case BL_CLAIM_DIFFER_SOME:
+        bl_str_append(s, "they differ: ");
+        append_interval(s, overall);
+        bl_str_printf(s, "; whether by more than %g %% stays open", m);
+        append_more(s, out, level, margin);
+        break;
+    case BL_CLAIM_NO_DIFFERENCE:
+        bl_str_printf(s, "no difference above %g %%: ", m);
+        append_interval(s, overall);
+        break;
+    case BL_CLAIM_SMALL:
+        bl_str_printf(s, "a small but real difference, below %g %%: ", m);
+        append_interval(s, overall);
+        break;
+    case BL_CLAIM_CANNOT_TELL:
+        bl_str_append(s, "cannot tell: ");
+        if (overall->log_ratio.has_interval)
+            append_interval(s, overall);
+        else
+            bl_str_append(s, "one block gives no interval");
+        append_more(s, out, level, margin);
+        break;
+    }
+}
+
+void bl_neighbours_write_sentence(bl_neighbours *out, double level, double margin)
+{
+    bl_str s;
+    bl_str_init(&s);
+    if (out->len == 0) {
+        bl_str_append(&s, "No power of two was tested together with sizes next to it, so nothing is said about powers "
+                          "of two (try -b 127,128,129).");
+    } else if (out->claim == BL_CLAIM_NONE) {
+        bl_str_append(&s, "No block holds figures of a power of two and of sizes next to it, so nothing is said about "
+                          "powers of two.");
+    } else {
+        bl_str_append(&s, "Powers of two: ");
+        append_subject(&s, out);
+        bl_str_append(&s, ": ");
+        append_claim(&s, out, level, margin);
+        if (one_sided(out))
+            bl_str_append(&s, "; with neighbours on one side only, the ordinary slope over batch size is part of it");
+        bl_str_append(&s, ".");
+    }
+    /* An exhausted memory leaves a shorter sentence, never a false one: better none. */
+    snprintf(out->sentence, sizeof(out->sentence), "%s",
+             s.failed ? "No memory to write the sentence." : bl_str_text(&s));
+    bl_str_clear(&s);
+}
