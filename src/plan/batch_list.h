@@ -3,7 +3,7 @@
  *   1..64          every size from 1 to 64
  *   8..64:8        every 8th from 8 (64 included)
  *   pow2:1..512    the powers of two from 1 to 512
- *   x1.25:8..256   from 8, each size 1.25 times the one before, rounded, until 256
+ *   x1.25:8..256   8, 8 * 1.25, 8 * 1.25^2 and so on up to 256, each rounded (8, 10, 13, 16, ...)
  * Blanks around commas are allowed. Doubles are dropped; the list comes back in ascending order (trials run
  * shuffled, and tables read by size). */
 #ifndef BL_PLAN_BATCH_LIST_H
