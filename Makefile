@@ -1,0 +1,65 @@
+# Thin: Meson builds, this file only gives the commands short names. `make help` lists them.
+BUILD ?= build
+# SETUP=0 leaves the system's packages alone.
+SETUP ?= 1
+# Above 1: give tests more time on a slow or busy machine.
+TIMEOUT_FACTOR ?= 3
+
+setup = $(if $(filter-out 0,$(SETUP)),tools/setup $(1))
+configure = test -f $(1)/build.ninja || meson setup $(1) $(2)
+# A folder that was configured before cmocka was there has no tests yet.
+configure_tests = test -d $(1)/tests || \
+    meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test quick asan style layers hdr-check format clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install every package of tools/packages.txt that is missing
+	@$(call setup,)
+
+build: ## compile both programs into build/
+	@$(call setup,build lab train)
+	@$(call configure,$(BUILD))
+	@ninja -C $(BUILD)
+
+test: ## set up, build, and run all tests
+	@$(call setup,build lab train test)
+	@$(call configure_tests,$(BUILD))
+	@ninja -C $(BUILD)
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs -t $(TIMEOUT_FACTOR)
+
+quick: ## as test, without the slow ones
+	@$(call setup,build lab train test)
+	@$(call configure_tests,$(BUILD))
+	@ninja -C $(BUILD)
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs -t $(TIMEOUT_FACTOR) --no-suite slow
+
+asan: ## the quick tests under the address and undefined-behaviour sanitizers
+	@$(call setup,build lab train test)
+	@$(call configure_tests,$(BUILD)-asan,-Db_sanitize=address$(comma)undefined)
+	@ninja -C $(BUILD)-asan
+	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=abort_on_error=0 \
+	    meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs -t $$(($(TIMEOUT_FACTOR) * 4)) --no-suite slow
+
+style: ## check formatting, shell scripts and the length of files
+	@$(call setup,check)
+	@tools/check-style
+
+layers: ## check that includes follow the arrows of tools/layers.txt
+	@tools/check-layers --self-test
+	@tools/check-layers
+
+hdr-check: ## check that every header compiles alone, the public one as C99 and C++ too
+	@$(call setup,build lab train check)
+	@tools/check-headers
+
+format: ## rewrite the C files as .clang-format wants them
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean: ## remove the build folders
+	rm -rf $(BUILD) $(BUILD)-*
+
+comma := ,
