@@ -117,13 +117,15 @@ static double t_upper(double tail, double df)
         else
             high = t;
         double density = exp(log_norm - 0.5 * (df + 1) * log1p(t * t / df));
-        double next = density > 0 ? t + excess / density : NAN;
+        double step = density > 0 ? excess / density : INFINITY;
+        if (fabs(step) <= 4 * DBL_EPSILON * t)
+            break;
+        double next = t + step;
         if (!(next > low && next < high))
             next = 0.5 * (low + high);
-        double moved = fabs(next - t);
-        t = next;
-        if (moved <= 4 * DBL_EPSILON * fabs(t))
+        if (next == t)
             break;
+        t = next;
     }
     return t;
 }

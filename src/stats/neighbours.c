@@ -153,18 +153,19 @@ static int compare_powers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Mean over the powers, block by block. A power with fewer than half as many pairs as the fullest one stays out, as
- * it would take most blocks away; a block counts where all others have a figure. d: len rows. */
-static void mean_over_powers(const bl_neighbours *out, const double *d, size_t n_blocks, double *mean)
+/* Mean over the powers, block by block; a block counts where all those taken in have a figure. d: len rows. */
+static void mean_over_powers(bl_neighbours *out, const double *d, size_t n_blocks, double *mean)
 {
     size_t most = 0;
     for (size_t i = 0; i < out->len; i++)
         most = out->items[i].contrast.n_pairs > most ? out->items[i].contrast.n_pairs : most;
+    for (size_t i = 0; i < out->len; i++)
+        out->items[i].in_overall = most > 0 && 2 * out->items[i].contrast.n_pairs >= most;
     for (size_t b = 0; b < n_blocks; b++) {
         double sum = 0;
         size_t count = 0;
         for (size_t i = 0; i < out->len; i++) {
-            if (2 * out->items[i].contrast.n_pairs < most)
+            if (!out->items[i].in_overall)
                 continue;
             sum += d[i * n_blocks + b]; /* NaN takes the block away */
             count++;

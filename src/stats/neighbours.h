@@ -32,6 +32,8 @@ typedef struct bl_neighbour_contrast {
                            * neighbours' step times, so that a smooth curve gives no difference. One-sided: with the
                            * mean of their log seconds per sample; the curve's slope is then part of the contrast */
     bl_contrast contrast; /* neighbours against the power: above 0 = the neighbours take longer           */
+    bool in_overall;      /* false where it has under half as many pairs as the fullest: it would take most blocks
+                           * away from `overall`, and the sentence leaves it out */
     bl_claim claim;
 } bl_neighbour_contrast;
 

@@ -26,31 +26,51 @@ static void append_sizes(bl_str *s, const int64_t *sizes, size_t n, size_t total
 
 static void append_subject(bl_str *s, const bl_neighbours *out)
 {
-    int64_t names[NAMES_MAX];
-    if (out->len == 1) {
-        const bl_neighbour_contrast *item = &out->items[0];
-        size_t shown = item->n_neighbours < NAMES_MAX ? item->n_neighbours : NAMES_MAX;
-        append_sizes(s, item->neighbours, shown, item->n_neighbours);
-        bl_str_printf(s, " against %lld", (long long)item->power);
+    int64_t powers[NAMES_MAX];
+    const bl_neighbour_contrast *last = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < out->len; i++) {
+        if (!out->items[i].in_overall)
+            continue;
+        last = &out->items[i];
+        if (n < NAMES_MAX)
+            powers[n] = last->power;
+        n++;
+    }
+    if (n == 1) {
+        size_t shown = last->n_neighbours < NAMES_MAX ? last->n_neighbours : NAMES_MAX;
+        append_sizes(s, last->neighbours, shown, last->n_neighbours);
+        bl_str_printf(s, " against %lld", (long long)last->power);
         return;
     }
-    size_t shown = out->len < NAMES_MAX ? out->len : NAMES_MAX;
-    for (size_t i = 0; i < shown; i++)
-        names[i] = out->items[i].power;
     bl_str_append(s, "the neighbours of ");
-    append_sizes(s, names, shown, out->len);
+    append_sizes(s, powers, n < NAMES_MAX ? n : NAMES_MAX, n);
     bl_str_append(s, " against these, taken together");
 }
 
-/* Time per sample with its interval: "+0.31 % time a sample (interval -0.20 to +0.82 %, level 95.1 %, 10 blocks)". */
+/* With its sign, but no sign where it rounds to nothing. */
+static void append_percent(bl_str *s, double value, int digits)
+{
+    bool nothing = fabs(value) < 0.5 * pow(10, -digits);
+    if (nothing)
+        bl_str_printf(s, "%.*f", digits, 0.0);
+    else
+        bl_str_printf(s, "%+.*f", digits, value);
+}
+
+/* "+0.31 % time per sample (interval -0.20 to +0.82 %, level 95.1 %, 10 blocks)" */
 static void append_interval(bl_str *s, const bl_contrast *contrast)
 {
     const bl_interval *i = &contrast->log_ratio;
     double low = percent(i->low);
     double high = percent(i->high);
     int digits = high - low > 2 ? 1 : 2;
-    bl_str_printf(s, "%+.*f %% time per sample (interval %+.*f to %+.*f %%, level %.1f %%, %zu blocks)", digits,
-                  percent(i->estimate), digits, low, digits, high, 100 * i->level, contrast->n_pairs);
+    append_percent(s, percent(i->estimate), digits);
+    bl_str_append(s, " % time per sample (interval ");
+    append_percent(s, low, digits);
+    bl_str_append(s, " to ");
+    append_percent(s, high, digits);
+    bl_str_printf(s, " %%, level %.1f %%, %zu blocks)", 100 * i->level, contrast->n_pairs);
 }
 
 static void append_more(bl_str *s, const bl_neighbours *out, double level, double margin)
@@ -67,7 +87,7 @@ static void append_more(bl_str *s, const bl_neighbours *out, double level, doubl
 static bool one_sided(const bl_neighbours *out)
 {
     for (size_t i = 0; i < out->len; i++)
-        if (!out->items[i].two_sided)
+        if (out->items[i].in_overall && !out->items[i].two_sided)
             return true;
     return false;
 }
