@@ -28,7 +28,7 @@ static void distributions_have_their_closed_forms(void **state)
         }
     }
     assert_near(bl_t_quantile(0.975, 9), 2.262157162798205, 1e-14);
-    assert_near(bl_t_quantile(0.975, 1), 12.706204736432095, 1e-11);
+    assert_near(bl_t_quantile(0.975, 1), tan(0.475 * M_PI), 1e-13);
     for (double x = 0; x <= 1; x += 0.125) {
         assert_near(bl_beta_inc(1, 1, x), x, 1e-14);
         assert_near(bl_beta_inc(2, 3, x), x * x * (6 - 8 * x + 3 * x * x), 1e-14);
