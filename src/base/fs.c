@@ -23,7 +23,7 @@ static int fail_errno(bl_error *err, const char *verb, const char *path)
 static int read_all(int fd, const char *path, size_t max_b, bl_str *text, bl_error *err)
 {
     char buffer[16384];
-    for (;;) {
+    while (!text->failed) {
         ssize_t n = read(fd, buffer, sizeof buffer);
         if (n < 0 && errno == EINTR)
             continue;
