@@ -1,0 +1,68 @@
+/* Reads the marker protocol (docs/marker-protocol.md): bytes in, facts out. Pure: no descriptor, no clock.
+ * Lines that are too long, malformed or of an unknown type are counted and otherwise passed over. */
+#ifndef BL_TRIAL_MARKERS_H
+#define BL_TRIAL_MARKERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+#define BL_MARKER_LINE_MAX_B 65536
+#define BL_MARKER_STEPS_MAX  10000000 /* steps kept; further ones are counted as ignored */
+
+typedef struct bl_step {
+    int64_t samples;
+    int64_t end_ns;  /* monotonic */
+    int64_t time_ns; /* since the end of the step before, or the start of the train phase; 0 where neither is known */
+    int64_t wait_ns; /* of this, waiting for data; -1 where not said */
+    double loss;     /* NaN where not said */
+} bl_step;
+
+typedef struct bl_marker_memory {
+    char kind[32];
+    int64_t bytes; /* the largest said */
+} bl_marker_memory;
+
+typedef struct bl_marker_metric {
+    char name[48];
+    double value; /* the last said */
+    int64_t t_ns; /* 0 where not said */
+} bl_marker_metric;
+
+#define BL_MARKER_KINDS_MAX 32
+
+typedef struct bl_markers {
+    bool any; /* at least one valid line came */
+    bool hello, ready, done, oom;
+    int64_t version; /* of hello; 0 where none */
+    char program[64], program_version[64], precision[32];
+    int64_t ranks, batch; /* 0 where not said */
+    int64_t ready_ns;     /* 0 where none */
+    int64_t oom_b;        /* bytes asked for, 0 where not said */
+    char phase[32];       /* the present one: "" before ready, "train" from then on */
+    bl_step *steps;       /* in train phases */
+    size_t n_steps, cap_steps;
+    int64_t samples; /* over all steps */
+    bl_marker_memory memory[BL_MARKER_KINDS_MAX];
+    size_t n_memory;
+    bl_marker_metric metrics[BL_MARKER_KINDS_MAX];
+    size_t n_metrics;
+    int64_t n_lines, n_malformed, n_ignored;
+    bool failed; /* memory ran out: steps after that are missing */
+
+    int64_t last_ns; /* where the next step's time counts from, 0 unknown */
+    bl_str line;     /* an unfinished line */
+    bool skipping;   /* the rest of a line that was too long */
+} bl_markers;
+
+void bl_markers_init(bl_markers *markers);
+void bl_markers_clear(bl_markers *markers);
+/* Takes the next n bytes of the stream, in pieces of any size. */
+void bl_markers_feed(bl_markers *markers, const char *bytes, size_t n);
+/* The stream ended: a last line without newline counts. */
+void bl_markers_end(bl_markers *markers);
+
+#endif

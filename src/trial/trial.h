@@ -1,0 +1,74 @@
+/* One trial: a process run under the launcher, within its budgets; its markers, its output and what it cost. */
+#ifndef BL_TRIAL_TRIAL_H
+#define BL_TRIAL_TRIAL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/str.h"
+#include "trial/launcher.h"
+#include "trial/markers.h"
+#include "trial/outcome.h"
+
+typedef struct bl_trial_progress {
+    int64_t n_steps;      /* in a train phase */
+    int64_t samples;      /* of these steps */
+    double samples_per_s; /* over the last steps; NaN before the second */
+    double elapsed_s;     /* since the start of the process */
+    const char *phase;    /* "set-up", "train", "eval", ... or "running" while no markers came; borrowed */
+} bl_trial_progress;
+
+typedef struct bl_trial_spec {
+    char *const *argv; /* NULL-terminated; argv[0] is searched on PATH; executed as it is, by no shell */
+    const char *cwd;   /* NULL: the lab's */
+    char *const *env;  /* "NAME=VALUE"..., NULL-terminated, on top of the lab's environment; may be NULL */
+    int64_t batch;     /* BATCHLAB_BATCH, and what the program must say in `hello` if it says any */
+    int64_t trial;     /* BATCHLAB_TRIAL */
+    int64_t max_steps; /* 0: no step budget */
+    double time_s;     /* seconds after `ready` (or the first step) until the trial is ended; 0: no such budget */
+    double setup_s;    /* seconds for a program that has marked no step; 0: no limit */
+    double grace_s;    /* between SIGTERM and SIGKILL; 0: 5 s */
+    int log_fd;        /* the whole output is copied there; -1: nowhere */
+    /* Polled several times a second. 0 go on, 1 end the trial (SIGTERM), 2 and above kill it. May be NULL. */
+    const volatile sig_atomic_t *interrupt;
+    /* Called after each batch of markers and about five times a second. May be NULL. */
+    void (*on_progress)(void *context, const bl_trial_progress *progress);
+    void *context;
+} bl_trial_spec;
+
+/* A measured quantity that may be missing; missing is not 0. */
+typedef struct bl_measured {
+    bool known;
+    double value;
+    const char *source; /* static: "wait4", "process tree" */
+    const char *reason; /* static: why it is missing, or how it may be inexact; NULL for neither */
+} bl_measured;
+
+typedef struct bl_trial_result {
+    bl_outcome outcome;
+    bl_str reason;                /* one line for people: "exit status 3", "killed by signal 11 (SIGSEGV)" */
+    int exit_status;              /* of the command; -1 where a signal ended it */
+    int exit_signal;              /* 0 where it exited */
+    bool ended_by_budget;         /* the lab ended it: step or time budget */
+    bool by_markers;              /* false: no marker came, only the wall time is known */
+    int64_t started_ns;           /* monotonic, just before the process was made */
+    int64_t started_wall_ns;      /* since 1970 */
+    double wall_s;                /* from then to the end of the command itself */
+    bl_measured user_s, system_s; /* CPU time of the whole tree */
+    bl_measured peak_memory_b;    /* host memory of the whole tree */
+    bl_markers markers;           /* all that the program said, with its raw steps */
+    bl_str output_tail;           /* the last BL_OUTPUT_TAIL_B bytes of stdout and stderr together */
+    int64_t output_b;             /* bytes written in all */
+} bl_trial_result;
+
+#define BL_OUTPUT_TAIL_B 65536
+
+/* Runs one trial to its end and fills the result (initialised here, also on an error; always to be cleared).
+ * Whatever the program does is an outcome, not an error. Errors: BL_ERR_ENV where the command cannot be started
+ * (not found, no right, no such folder), BL_ERR_IO or BL_ERR_INTERNAL where the launcher fails. */
+int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_result *result, bl_error *err);
+void bl_trial_result_clear(bl_trial_result *result);
+
+#endif
