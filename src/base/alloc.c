@@ -35,6 +35,8 @@ void *bl_realloc(void *block, size_t count, size_t size)
 void *bl_aligned_alloc(size_t align, size_t bytes)
 {
     void *block = NULL;
+    if (align < sizeof(void *) || (align & (align - 1)) != 0) /* asked for by mistake: no allocator need bear it */
+        return NULL;
     return posix_memalign(&block, align, bytes ? bytes : 1) == 0 ? block : NULL;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void format_into(char *out, size_t size, const char *format, va_list args)
+static void BL_PRINTF(3, 0) format_into(char *out, size_t size, const char *format, va_list args)
 {
     if (vsnprintf(out, size, format, args) < 0)
         out[0] = '\0';
