@@ -41,7 +41,7 @@ asan: ## the quick tests under the address and undefined-behaviour sanitizers
 	@$(call setup,build lab train test)
 	@$(call configure_tests,$(BUILD)-asan,-Db_sanitize=address$(comma)undefined)
 	@ninja -C $(BUILD)-asan
-	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=abort_on_error=0 \
+	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=abort_on_error=0:allocator_may_return_null=1 \
 	    meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs -t $$(($(TIMEOUT_FACTOR) * 4)) --no-suite slow
 
 style: ## check formatting, shell scripts and the length of files

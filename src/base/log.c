@@ -12,7 +12,7 @@ void bl_log_init(const char *program, bl_log_level level)
     current_level = level;
 }
 
-static void say(const char *kind, const char *format, va_list args)
+static void BL_PRINTF(2, 0) say(const char *kind, const char *format, va_list args)
 {
     /* One write for one message: lines of several processes do not mix. */
     char line[1024];

@@ -23,7 +23,7 @@ void bl_str_append(bl_str *s, const char *text);
 void bl_str_append_n(bl_str *s, const char *bytes, size_t n);
 void bl_str_append_c(bl_str *s, char c);
 void bl_str_printf(bl_str *s, const char *format, ...) BL_PRINTF(2, 3);
-void bl_str_vprintf(bl_str *s, const char *format, va_list args);
+void bl_str_vprintf(bl_str *s, const char *format, va_list args) BL_PRINTF(2, 0);
 /* Never NULL. */
 const char *bl_str_text(const bl_str *s);
 /* Gives the heap string to the caller (never NULL unless failed) and empties s. */
