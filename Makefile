@@ -12,7 +12,7 @@ configure_tests = test -d $(1)/tests || \
     meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test quick asan style layers hdr-check format clean
+.PHONY: help setup build demo test quick asan style layers hdr-check format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,12 @@ build: ## compile both programs into build/
 	@$(call setup,build lab train)
 	@$(call configure,$(BUILD))
 	@ninja -C $(BUILD)
+
+demo: ## set up, build, and sweep a real training run: a few minutes to the first table
+	@$(call setup,build lab train)
+	@$(call configure,$(BUILD))
+	@ninja -C $(BUILD)
+	@tools/demo $(BUILD)
 
 test: ## set up, build, and run all tests
 	@$(call setup,build lab train test)
