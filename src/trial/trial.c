@@ -1,0 +1,490 @@
+#include "trial/trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "trial/spawn.h"
+#include "trial/wire.h"
+
+extern char **environ;
+
+#define GRACE_S     5.0
+#define POLL_MS     100
+#define PROGRESS_NS 200000000LL
+#define READ_B      65536
+#define PIPE_SIZE_B (1 << 20) /* a program's flood of output waits for nobody */
+/* What one descriptor may be read from before the other has its turn. */
+#define READS_A_TURN 16
+#define RATE_STEPS   10
+
+/* Why the lab ends a trial. */
+typedef enum end_cause { END_NONE, END_STEPS, END_TIME, END_SETUP, END_INTERRUPT } end_cause;
+
+typedef struct run {
+    bl_launcher *launcher;
+    const bl_trial_spec *spec;
+    bl_trial_result *result;
+    int markers, output; /* read ends; -1 once at their end */
+    bl_str tail;         /* up to twice BL_OUTPUT_TAIL_B, cut back now and then */
+    end_cause cause;
+    int64_t kill_ns; /* when SIGTERM's grace ends, 0 before it was sent */
+    bool killed;
+    int64_t progress_ns; /* next call of on_progress */
+    bool ended;
+    bl_wire_ended end;
+} run;
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* ---- what to run, as a file of strings ---- */
+
+static bool has_name(const char *assignment, const char *other)
+{
+    size_t n = strcspn(assignment, "=");
+    return strncmp(assignment, other, n) == 0 && (other[n] == '=' || other[n] == '\0');
+}
+
+static bool is_overridden(const bl_trial_spec *spec, const char *assignment)
+{
+    static const char *const ours[] = {"BATCHLAB_FD", "BATCHLAB_BATCH", "BATCHLAB_TRIAL", "PYTHONUNBUFFERED"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(ours); i++)
+        if (has_name(assignment, ours[i]))
+            return true;
+    for (size_t i = 0; spec->env && spec->env[i]; i++)
+        if (has_name(assignment, spec->env[i]))
+            return true;
+    return false;
+}
+
+static void append_string(bl_str *out, const char *text)
+{
+    bl_str_append_n(out, text, strlen(text) + 1);
+}
+
+static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t *count)
+{
+    for (char **e = environ; *e; e++)
+        if (!is_overridden(spec, *e)) {
+            append_string(out, *e);
+            ++*count;
+        }
+    for (size_t i = 0; spec->env && spec->env[i]; i++, ++*count)
+        append_string(out, spec->env[i]);
+    char text[64];
+    snprintf(text, sizeof text, "BATCHLAB_FD=%d", BL_SPAWN_MARKER_FD);
+    append_string(out, text);
+    snprintf(text, sizeof text, "BATCHLAB_BATCH=%" PRId64, spec->batch);
+    append_string(out, text);
+    snprintf(text, sizeof text, "BATCHLAB_TRIAL=%" PRId64, spec->trial);
+    append_string(out, text);
+    append_string(out, "PYTHONUNBUFFERED=1"); /* else Python keeps a pipe's output back until it is much */
+    *count += 4;
+}
+
+/* Returns a memory file, or -1 with the error set. */
+static int make_spec_file(const bl_trial_spec *spec, bl_wire_start *start, bl_error *err)
+{
+    bl_str text;
+    bl_str_init(&text);
+    for (size_t i = 0; spec->argv[i]; i++, start->n_argv++)
+        append_string(&text, spec->argv[i]);
+    append_environment(spec, &text, &start->n_env);
+    append_string(&text, spec->cwd ? spec->cwd : "");
+    start->spec_b = text.len;
+    int fd = -1;
+    if (text.failed)
+        BL_FAIL(err, BL_ERR_NOMEM, "no memory for the command's arguments");
+    else if ((fd = memfd_create("batchlab-spec", MFD_CLOEXEC)) < 0)
+        BL_FAIL(err, BL_ERR_ENV, "no file for the command's arguments: %s", strerror(errno));
+    for (size_t done = 0; fd >= 0 && done < text.len;) {
+        ssize_t n = write(fd, text.data + done, text.len - done);
+        if (n < 0 && errno != EINTR) {
+            BL_FAIL(err, BL_ERR_IO, "the command's arguments cannot be written: %s", strerror(errno));
+            close_fd(&fd);
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    bl_str_clear(&text);
+    return fd;
+}
+
+/* ---- starting ---- */
+
+static int lost_launcher(bl_error *err)
+{
+    BL_FAIL(err, BL_ERR_INTERNAL, "the launcher process has ended unexpectedly");
+    bl_error_remedy(err, "was it killed? start the sweep again with --resume");
+    return err ? (int)err->code : BL_ERR_INTERNAL;
+}
+
+static int send_start(const bl_launcher *launcher, const bl_wire_start *start, const int *fds, bl_error *err)
+{
+    union {
+        char bytes[CMSG_SPACE(BL_WIRE_FDS * sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec piece = {.iov_base = (void *)start, .iov_len = sizeof *start};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(BL_WIRE_FDS * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, BL_WIRE_FDS * sizeof(int));
+    ssize_t n;
+    do
+        n = sendmsg(launcher->socket, &message, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? lost_launcher(err) : BL_OK;
+}
+
+static int start_error(const bl_trial_spec *spec, const bl_start_failure *failure, bl_error *err)
+{
+    const char *command = spec->argv[0], *why = strerror(failure->error);
+    switch (failure->stage) {
+    case BL_START_CHDIR:
+        BL_FAIL(err, BL_ERR_ENV, "cannot enter the folder '%s': %s", spec->cwd ? spec->cwd : "", why);
+        break;
+    case BL_START_EXEC:
+        if (failure->error == ENOENT && !strchr(command, '/')) {
+            BL_FAIL(err, BL_ERR_ENV, "command not found: '%s'", command);
+            bl_error_remedy(err, "is it spelt right, and its folder on PATH? the command stands after --");
+        } else if (failure->error == ENOENT) {
+            BL_FAIL(err, BL_ERR_ENV, "cannot run '%s': it, or the interpreter of its first line, is not there",
+                    command);
+        } else if (failure->error == EACCES) {
+            BL_FAIL(err, BL_ERR_ENV, "cannot run '%s': it is not executable", command);
+            bl_error_remedy(err, "chmod +x, or name the interpreter: -- python3 %s ...", command);
+        } else if (failure->error == ENOEXEC) {
+            BL_FAIL(err, BL_ERR_ENV, "cannot run '%s': it is no program and its first line names no interpreter",
+                    command);
+            bl_error_remedy(err, "name the interpreter: -- sh %s ...", command);
+        } else {
+            BL_FAIL(err, BL_ERR_ENV, "cannot run '%s': %s", command, why);
+        }
+        break;
+    default:
+        BL_FAIL(err, BL_ERR_ENV, "cannot make a process for '%s': %s", command, why);
+        break;
+    }
+    return err ? (int)err->code : BL_ERR_ENV;
+}
+
+/* The next packet. 0 where the launcher has gone. */
+static ssize_t receive(const bl_launcher *launcher, void *packet, size_t size)
+{
+    ssize_t n;
+    do
+        n = recv(launcher->socket, packet, size, 0);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? 0 : n;
+}
+
+static int await_start(run *r, bl_error *err)
+{
+    union {
+        bl_wire_kind kind;
+        bl_wire_started started;
+        bl_wire_not_started not_started;
+    } packet;
+    if (receive(r->launcher, &packet, sizeof packet) == 0)
+        return lost_launcher(err);
+    if (packet.kind == BL_WIRE_NOT_STARTED)
+        return start_error(r->spec, &packet.not_started.failure, err);
+    if (packet.kind != BL_WIRE_STARTED)
+        return BL_FAIL(err, BL_ERR_INTERNAL, "the launcher said %d out of turn", (int)packet.kind);
+    r->result->started_ns = packet.started.started_ns;
+    r->result->started_wall_ns = packet.started.started_wall_ns;
+    return BL_OK;
+}
+
+static int make_channels(int *markers, int *output, bl_error *err)
+{
+    /* A socket for the markers: a program that writes to one whose reader is gone can say that it wants no signal. */
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, markers) != 0)
+        return BL_FAIL(err, BL_ERR_ENV, "no channel for the markers: %s", strerror(errno));
+    if (pipe2(output, O_CLOEXEC) != 0)
+        return BL_FAIL(err, BL_ERR_ENV, "no pipe for the output: %s", strerror(errno));
+    fcntl(output[1], F_SETPIPE_SZ, PIPE_SIZE_B); /* refused where the user's pipes are limited: then a smaller one */
+    shutdown(markers[0], SHUT_WR);
+    return BL_OK;
+}
+
+static int start(run *r, bl_error *err)
+{
+    int markers[2] = {-1, -1}, output[2] = {-1, -1};
+    bl_wire_start packet = {.kind = BL_WIRE_START};
+    int spec = -1;
+    int code = make_channels(markers, output, err);
+    if (code == BL_OK && (spec = make_spec_file(r->spec, &packet, err)) < 0)
+        code = BL_ERR_ENV;
+    if (code == BL_OK) {
+        int fds[BL_WIRE_FDS];
+        fds[BL_WIRE_FD_SPEC] = spec;
+        fds[BL_WIRE_FD_MARKERS] = markers[1];
+        fds[BL_WIRE_FD_OUTPUT] = output[1];
+        code = send_start(r->launcher, &packet, fds, err);
+    }
+    if (code == BL_OK)
+        code = await_start(r, err);
+    close_fd(&spec);
+    close_fd(&markers[1]);
+    close_fd(&output[1]);
+    r->markers = markers[0];
+    r->output = output[0];
+    if (code == BL_OK) {
+        fcntl(r->markers, F_SETFL, O_NONBLOCK);
+        fcntl(r->output, F_SETFL, O_NONBLOCK);
+    }
+    return code;
+}
+
+/* ---- while it runs ---- */
+
+static void take_output(run *r, const char *bytes, size_t n)
+{
+    r->result->output_b += (int64_t)n;
+    for (size_t done = 0; r->spec->log_fd >= 0 && done < n;) {
+        ssize_t w = write(r->spec->log_fd, bytes + done, n - done);
+        if (w < 0 && errno != EINTR)
+            break; /* a log that cannot be written must not end the trial */
+        done += w > 0 ? (size_t)w : 0;
+    }
+    if (r->tail.len + n > 2 * BL_OUTPUT_TAIL_B && r->tail.len > BL_OUTPUT_TAIL_B) {
+        memmove(r->tail.data, r->tail.data + r->tail.len - BL_OUTPUT_TAIL_B, BL_OUTPUT_TAIL_B);
+        r->tail.len = BL_OUTPUT_TAIL_B;
+    }
+    bl_str_append_n(&r->tail, bytes, n);
+    r->tail.failed = false; /* then a piece of the tail is missing, no more */
+}
+
+/* Reads what is there. Closes the descriptor at its end. */
+static void read_some(run *r, int *fd, bool is_markers)
+{
+    char bytes[READ_B];
+    for (int i = 0; i < READS_A_TURN && *fd >= 0; i++) {
+        ssize_t n = read(*fd, bytes, sizeof bytes);
+        if (n > 0 && is_markers)
+            bl_markers_feed(&r->result->markers, bytes, (size_t)n);
+        else if (n > 0)
+            take_output(r, bytes, (size_t)n);
+        else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            close_fd(fd);
+        else
+            return;
+    }
+}
+
+static void send_signal(const run *r, bl_wire_kind kind, int number)
+{
+    bl_wire_signal packet = {.kind = kind, .signal = number};
+    ssize_t n;
+    do
+        n = send(r->launcher->socket, &packet, sizeof packet, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+}
+
+static void end_trial(run *r, end_cause cause)
+{
+    if (r->cause != END_NONE)
+        return;
+    r->cause = cause;
+    double grace_s = r->spec->grace_s > 0 ? r->spec->grace_s : GRACE_S;
+    r->kill_ns = bl_clock_ns() + (int64_t)(grace_s * BL_NS_PER_S);
+    send_signal(r, BL_WIRE_SIGNAL, SIGTERM);
+}
+
+static void kill_trial(run *r)
+{
+    if (!r->killed)
+        send_signal(r, BL_WIRE_KILL, SIGKILL);
+    r->killed = true;
+}
+
+/* The clock of the time budget starts with the training, not with the process. */
+static int64_t training_start_ns(const bl_markers *m)
+{
+    if (m->ready_ns > 0)
+        return m->ready_ns;
+    return m->n_steps > 0 ? m->steps[0].end_ns - m->steps[0].time_ns : 0;
+}
+
+static double seconds_between(int64_t from_ns, int64_t to_ns)
+{
+    return (double)(to_ns - from_ns) / BL_NS_PER_S;
+}
+
+static void watch_budgets(run *r, int64_t now_ns)
+{
+    const bl_trial_spec *spec = r->spec;
+    const bl_markers *m = &r->result->markers;
+    int interrupt = spec->interrupt ? *spec->interrupt : 0;
+    int64_t began_ns = training_start_ns(m);
+    if (interrupt > 0)
+        end_trial(r, END_INTERRUPT);
+    else if (spec->max_steps > 0 && m->n_steps >= (size_t)spec->max_steps)
+        end_trial(r, END_STEPS);
+    else if (spec->time_s > 0 && began_ns > 0 && seconds_between(began_ns, now_ns) >= spec->time_s)
+        end_trial(r, END_TIME);
+    else if (spec->setup_s > 0 && m->n_steps == 0 && began_ns == 0 &&
+             seconds_between(r->result->started_ns, now_ns) >= spec->setup_s)
+        end_trial(r, END_SETUP);
+    if (interrupt > 1 || (r->kill_ns > 0 && now_ns >= r->kill_ns))
+        kill_trial(r);
+}
+
+static double recent_rate(const bl_markers *m)
+{
+    double seconds = 0, samples = 0;
+    size_t first = m->n_steps > RATE_STEPS ? m->n_steps - RATE_STEPS : 0;
+    for (size_t i = first; i < m->n_steps; i++)
+        if (m->steps[i].time_ns > 0) {
+            seconds += (double)m->steps[i].time_ns / BL_NS_PER_S;
+            samples += (double)m->steps[i].samples;
+        }
+    return seconds > 0 ? samples / seconds : NAN;
+}
+
+static void report_progress(run *r, int64_t now_ns)
+{
+    const bl_markers *m = &r->result->markers;
+    if (!r->spec->on_progress)
+        return;
+    bl_trial_progress progress = {.n_steps = (int64_t)m->n_steps,
+                                  .samples = m->samples,
+                                  .samples_per_s = recent_rate(m),
+                                  .elapsed_s = seconds_between(r->result->started_ns, now_ns),
+                                  .phase = !m->any       ? "running"
+                                           : m->phase[0] ? m->phase
+                                                         : "set-up"};
+    r->spec->on_progress(r->spec->context, &progress);
+    r->progress_ns = now_ns + PROGRESS_NS;
+}
+
+static int run_once(run *r, bl_error *err)
+{
+    struct pollfd fds[] = {{.fd = r->launcher->socket, .events = POLLIN},
+                           {.fd = r->markers, .events = POLLIN},
+                           {.fd = r->output, .events = POLLIN}};
+    if (poll(fds, BL_ARRAY_LEN(fds), POLL_MS) < 0 && errno != EINTR)
+        return BL_FAIL(err, BL_ERR_IO, "waiting for the trial failed: %s", strerror(errno));
+    size_t steps_before = r->result->markers.n_steps;
+    if (fds[1].revents)
+        read_some(r, &r->markers, true);
+    if (fds[2].revents)
+        read_some(r, &r->output, false);
+    if (fds[0].revents) {
+        if (receive(r->launcher, &r->end, sizeof r->end) == 0)
+            return lost_launcher(err);
+        r->ended = r->end.kind == BL_WIRE_ENDED;
+    }
+    int64_t now_ns = bl_clock_ns();
+    if (r->result->markers.n_steps > steps_before || now_ns >= r->progress_ns)
+        report_progress(r, now_ns);
+    watch_budgets(r, now_ns);
+    return BL_OK;
+}
+
+/* ---- when it has ended ---- */
+
+/* All writers are dead, so what is left lies in the buffers. */
+static void drain(run *r)
+{
+    struct pollfd fd = {.events = POLLIN};
+    for (fd.fd = r->markers; fd.fd >= 0 && poll(&fd, 1, 0) > 0; fd.fd = r->markers)
+        read_some(r, &r->markers, true);
+    for (fd.fd = r->output; fd.fd >= 0 && poll(&fd, 1, 0) > 0; fd.fd = r->output)
+        read_some(r, &r->output, false);
+    bl_markers_end(&r->result->markers);
+}
+
+static bl_measured peak_memory(const bl_wire_ended *end)
+{
+    if (end->sampled_peak_b <= 0 && end->single_peak_b <= 0)
+        return (bl_measured){.reason = "the process ended before its memory could be read"};
+    bool sampled = end->sampled_peak_b >= end->single_peak_b;
+    return (bl_measured){.known = true,
+                         .value = (double)(sampled ? end->sampled_peak_b : end->single_peak_b),
+                         .source = sampled ? "process tree, sampled" : "process peak"};
+}
+
+static void cut_tail(run *r)
+{
+    size_t drop = r->tail.len > BL_OUTPUT_TAIL_B ? r->tail.len - BL_OUTPUT_TAIL_B : 0;
+    if (r->tail.len > 0)
+        bl_str_append_n(&r->result->output_tail, r->tail.data + drop, r->tail.len - drop);
+    /* Programs may write zero bytes; the tail is read as text. */
+    for (size_t i = 0; i < r->result->output_tail.len; i++)
+        if (r->result->output_tail.data[i] == '\0')
+            r->result->output_tail.data[i] = ' ';
+}
+
+static void fill_result(run *r)
+{
+    bl_trial_result *result = r->result;
+    const bl_wire_ended *end = &r->end;
+    result->exit_status = WIFEXITED(end->wait_status) ? WEXITSTATUS(end->wait_status) : -1;
+    result->exit_signal = WIFSIGNALED(end->wait_status) ? WTERMSIG(end->wait_status) : 0;
+    result->wall_s = seconds_between(result->started_ns, end->ended_ns);
+    result->user_s = (bl_measured){.known = true, .value = (double)end->user_us / 1e6, .source = "wait4"};
+    result->system_s = (bl_measured){.known = true, .value = (double)end->system_us / 1e6, .source = "wait4"};
+    if (end->n_left_behind > 0)
+        result->user_s.reason = result->system_s.reason = "a process did not end: its part is missing";
+    result->peak_memory_b = peak_memory(end);
+    result->by_markers = result->markers.any;
+    cut_tail(r);
+    bl_ending ending = {.exit_status = result->exit_status,
+                        .exit_signal = result->exit_signal,
+                        .step_budget = r->cause == END_STEPS,
+                        .time_budget = r->cause == END_TIME,
+                        .setup_limit = r->cause == END_SETUP,
+                        .interrupted = r->cause == END_INTERRUPT,
+                        .limit_s = r->cause == END_SETUP ? r->spec->setup_s : r->spec->time_s,
+                        .batch = r->spec->batch};
+    result->ended_by_budget = ending.step_budget || ending.time_budget;
+    result->outcome = bl_outcome_decide(&ending, &result->markers, bl_str_text(&result->output_tail), &result->reason);
+}
+
+int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_result *result, bl_error *err)
+{
+    *result = (bl_trial_result){.outcome = BL_OUTCOME_CRASHED, .exit_status = -1};
+    bl_str_init(&result->reason);
+    bl_str_init(&result->output_tail);
+    bl_markers_init(&result->markers);
+    run r = {.launcher = launcher, .spec = spec, .result = result, .markers = -1, .output = -1};
+    bl_str_init(&r.tail);
+    int code = start(&r, err);
+    while (code == BL_OK && !r.ended)
+        code = run_once(&r, err);
+    if (code == BL_OK) {
+        drain(&r);
+        fill_result(&r);
+    }
+    close_fd(&r.markers);
+    close_fd(&r.output);
+    bl_str_clear(&r.tail);
+    return code;
+}
+
+void bl_trial_result_clear(bl_trial_result *result)
+{
+    bl_str_clear(&result->reason);
+    bl_str_clear(&result->output_tail);
+    bl_markers_clear(&result->markers);
+}
