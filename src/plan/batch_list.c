@@ -133,7 +133,7 @@ static int push(growing *list, int64_t value, bl_error *err)
         sort_unique(list);
         if (list->len > BL_BATCH_LIST_MAX)
             return fail_too_many(err);
-        if (list->len * 2 > list->cap) {
+        if (list->len * 2 >= list->cap) {
             size_t cap = list->cap > 0 ? list->cap * 2 : 64;
             int64_t *items = bl_realloc(list->items, cap, sizeof(*items));
             if (items == NULL)
