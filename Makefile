@@ -4,6 +4,7 @@ BUILD ?= build
 SETUP ?= 1
 # Above 1: give tests more time on a slow or busy machine.
 TIMEOUT_FACTOR ?= 3
+FUZZ_SECONDS ?= 30
 
 setup = $(if $(filter-out 0,$(SETUP)),tools/setup $(1))
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2)
@@ -12,7 +13,7 @@ configure_tests = test -d $(1)/tests || \
     meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test quick asan style layers hdr-check format clean
+.PHONY: help setup build demo test quick asan fuzz style layers hdr-check format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +50,13 @@ asan: ## the quick tests under the address and undefined-behaviour sanitizers
 	@ninja -C $(BUILD)-asan
 	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=abort_on_error=0:allocator_may_return_null=1 \
 	    meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs -t $$(($(TIMEOUT_FACTOR) * 4)) --no-suite slow
+
+fuzz: ## search for inputs that break a parser, FUZZ_SECONDS (30) for each target
+	@$(call setup,build lab train test check)
+	@test -f $(BUILD)-fuzz/build.ninja || CC=clang meson setup $(BUILD)-fuzz -Dfuzz=true -Dtests=disabled \
+	    -Db_sanitize=address$(comma)undefined -Db_lundef=false -Dc_args=-fsanitize=fuzzer-no-link
+	@ninja -C $(BUILD)-fuzz
+	@tools/fuzz $(BUILD)-fuzz/fuzz $(FUZZ_SECONDS)
 
 style: ## check formatting, shell scripts and the length of files
 	@$(call setup,check)
