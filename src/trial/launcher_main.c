@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -55,9 +56,17 @@ static int64_t own_peak_kb(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
 }
 
+static int64_t own_cpu_ns(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
+}
+
+/* The pause follows from the CPU time that a look costs: wall time would, on a busy machine, turn one look that was
+ * interrupted into a long blind spot. */
 static void sample_memory(launcher *l)
 {
-    int64_t before_ns = bl_clock_ns();
+    int64_t before_ns = own_cpu_ns();
     bl_tree_memory memory;
     if (bl_process_tree_scan(&l->tree, getpid(), NULL) == BL_OK) {
         bl_process_tree_memory(&l->tree, &memory);
@@ -67,13 +76,12 @@ static void sample_memory(launcher *l)
             l->ended.single_peak_b = memory.largest_peak_b;
         l->ended.n_samples += memory.n_processes > 0;
     }
-    int64_t now_ns = bl_clock_ns();
-    int64_t pause_ns = (now_ns - before_ns) * SAMPLE_PAUSE_FACTOR;
+    int64_t pause_ns = (own_cpu_ns() - before_ns) * SAMPLE_PAUSE_FACTOR;
     if (pause_ns < SAMPLE_PAUSE_MIN_NS)
         pause_ns = SAMPLE_PAUSE_MIN_NS;
     if (pause_ns > SAMPLE_PAUSE_MAX_NS)
         pause_ns = SAMPLE_PAUSE_MAX_NS;
-    l->next_sample_ns = now_ns + pause_ns;
+    l->next_sample_ns = bl_clock_ns() + pause_ns;
 }
 
 /* Takes every process that has ended. False once there is no child at all. */

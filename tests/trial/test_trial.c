@@ -260,7 +260,7 @@ static void cpu_time_and_memory_are_those_of_the_whole_tree(void **state)
 
     /* Two processes of 64 MiB each, at the same time, their memory their own. */
     run_shell("/usr/bin/python3 -c 'import os, time\nos.fork()\nb = bytearray(64 << 20)\nb[::4096] = b\"x\" * len(b[::"
-              "4096])\ntime.sleep(0.6)'",
+              "4096])\ntime.sleep(1.5)'",
               NULL, &r);
     assert_outcome(&r, BL_OUTCOME_OK);
     double peak_mib = r.peak_memory_b.value / (1 << 20);
