@@ -5,12 +5,14 @@ SETUP ?= 1
 # Above 1: give tests more time on a slow or busy machine.
 TIMEOUT_FACTOR ?= 3
 FUZZ_SECONDS ?= 30
+# Further words for meson when a folder is configured, such as --werror or -Dbuildtype=debug.
+MESONFLAGS ?=
 
 setup = $(if $(filter-out 0,$(SETUP)),tools/setup $(1))
-configure = test -f $(1)/build.ninja || meson setup $(1) $(2)
+configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESONFLAGS)
 # A folder that was configured before cmocka was there has no tests yet.
 configure_tests = test -d $(1)/tests || \
-    meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2)
+    meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2) $(MESONFLAGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test quick asan fuzz style layers hdr-check format clean
