@@ -7,6 +7,8 @@ TIMEOUT_FACTOR ?= 3
 FUZZ_SECONDS ?= 30
 # Further words for meson when a folder is configured, such as --werror or -Dbuildtype=debug.
 MESONFLAGS ?=
+# Options of bench/compare.
+BENCH ?=
 
 setup = $(if $(filter-out 0,$(SETUP)),tools/setup $(1))
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESONFLAGS)
@@ -15,7 +17,7 @@ configure_tests = test -d $(1)/tests || \
     meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2) $(MESONFLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test quick asan fuzz style layers hdr-check format clean
+.PHONY: help setup build demo test quick asan fuzz bench style layers hdr-check format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +61,12 @@ fuzz: ## search for inputs that break a parser, FUZZ_SECONDS (30) for each targe
 	    -Db_sanitize=address$(comma)undefined -Db_lundef=false -Dc_args=-fsanitize=fuzzer-no-link
 	@ninja -C $(BUILD)-fuzz
 	@tools/fuzz $(BUILD)-fuzz/fuzz $(FUZZ_SECONDS)
+
+bench: ## measure batchlab-train against PyTorch, about 10 minutes on a quiet machine (BENCH="--blocks 7 ...")
+	@$(call setup,build lab train torch)
+	@$(call configure,$(BUILD))
+	@ninja -C $(BUILD)
+	@bench/compare --trainer $(BUILD)/src/train/batchlab-train --out $(BUILD)/bench.json $(BENCH)
 
 style: ## check formatting, shell scripts and the length of files
 	@$(call setup,check)
