@@ -1,0 +1,120 @@
+/* An experiment as it is stored: plain data. Pointers that are read from a store belong to the arena given there;
+ * for writing they are borrowed. A text that is not there is NULL, a number that is not there NaN: missing is not 0. */
+#ifndef BL_STORE_EXPERIMENT_H
+#define BL_STORE_EXPERIMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum bl_experiment_state {
+    BL_EXPERIMENT_RUNNING, /* or left by a process that died */
+    BL_EXPERIMENT_FINISHED,
+    BL_EXPERIMENT_INTERRUPTED
+} bl_experiment_state;
+
+const char *bl_experiment_state_name(bl_experiment_state state); /* "running", "finished", "interrupted" */
+
+typedef struct bl_stored_step {
+    int64_t samples;
+    int64_t end_ns;  /* monotonic */
+    int64_t time_ns; /* 0 where not known */
+    int64_t wait_ns; /* -1 where not said */
+    double loss;
+} bl_stored_step;
+
+typedef struct bl_named_value {
+    const char *name;
+    double value;
+    int64_t t_ns; /* monotonic, 0 where not said */
+} bl_named_value;
+
+typedef struct bl_trial_record {
+    int64_t id;
+    size_t case_index;
+    size_t block, position;  /* from 0 */
+    int64_t predecessor;     /* case that ran just before in this sitting; -1 for the first */
+    const char *outcome;     /* DESIGN's names: "ok", "out_of_memory", ... */
+    const char *reason;      /* NULL where there is none */
+    int64_t started_ns;      /* since 1970 */
+    double wall_s;           /* of the command itself */
+    double user_s, system_s; /* of its whole process tree */
+    const char *cpu_note;    /* how these may be inexact, or NULL */
+    double peak_memory_b;    /* host memory of the tree */
+    const char *memory_note; /* where it comes from, or why it is missing */
+    int exit_status;         /* -1 where a signal ended it */
+    int exit_signal;         /* 0 where it exited */
+    bool ended_by_budget;
+    bool by_markers;    /* false: timed whole */
+    double run_samples; /* samples that a run trains, as the user declared for a program timed whole */
+    const char *program, *program_version, *precision; /* as it said itself */
+    int64_t ranks;                                     /* 0 where not said */
+    const char *output_tail;
+    bl_stored_step *steps; /* in training; NULL unless loaded */
+    size_t n_steps;
+    bl_named_value *memory; /* kinds the program knows, in bytes */
+    size_t n_memory;
+    bl_named_value *metrics;
+    size_t n_metrics;
+} bl_trial_record;
+
+typedef struct bl_stored_factor {
+    const char *name;
+    const char **values;
+    size_t n_values;
+} bl_stored_factor;
+
+/* One thing known of the machine, or known to be unknown. */
+typedef struct bl_environment_item {
+    const char *name;
+    const char *value;  /* NULL: not available */
+    const char *source; /* "/proc/cpuinfo", ... */
+    const char *reason; /* why it is not available; NULL where it is */
+    int64_t sitting;    /* from 0; filled by the store */
+} bl_environment_item;
+
+typedef struct bl_environment {
+    bl_environment_item *items;
+    size_t len;
+} bl_environment;
+
+typedef struct bl_experiment {
+    int64_t id;
+    const char *name;     /* NULL: none was given */
+    const char *workload; /* for people: the model, or the command line */
+    bl_experiment_state state;
+    bool held;           /* a living process runs it */
+    int64_t created_ns;  /* since 1970 */
+    const char *version; /* of batchlab */
+    char **command;      /* the template, NULL-terminated */
+    size_t n_command;
+    const char *cwd;
+    const char *git_revision; /* of cwd; NULL where it is none */
+    bool shell, batch_from_env;
+    const char *samples; /* --samples, or NULL */
+    int64_t blocks, steps, warmup;
+    int64_t seed;
+    double time_s, setup_s, margin;
+    bl_stored_factor *factors; /* the first is "batch"; cases are their product, the first varying slowest */
+    size_t n_factors;
+    bl_environment environment;
+    bl_trial_record *trials; /* in the order they ran, interrupted ones included */
+    size_t n_trials;
+} bl_experiment;
+
+typedef struct bl_experiment_summary {
+    int64_t id;
+    const char *name, *workload;
+    bl_experiment_state state;
+    bool held;
+    int64_t created_ns;
+    int64_t n_cases, blocks;
+    int64_t n_done; /* trials that count (not the interrupted ones) */
+    int64_t n_ok;
+} bl_experiment_summary;
+
+size_t bl_experiment_n_cases(const bl_experiment *experiment);
+/* The value of factor f in case c. */
+const char *bl_experiment_value(const bl_experiment *experiment, size_t c, size_t f);
+
+#endif

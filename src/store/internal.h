@@ -1,0 +1,38 @@
+/* What the files of this room share. */
+#ifndef BL_STORE_INTERNAL_H
+#define BL_STORE_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "store/store.h"
+
+struct bl_store {
+    sqlite3 *db;
+    char *path;
+};
+
+/* The error for SQLite's result code, with what it means for people and what to do. `doing`: "storing a trial". */
+int bl_store_error(const bl_store *store, int rc, const char *doing, bl_error *err);
+/* NULL with the error set. */
+sqlite3_stmt *bl_store_prepare(bl_store *store, const char *sql, const char *doing, bl_error *err);
+/* Runs a statement that gives no rows, finalizes it. */
+int bl_store_run(bl_store *store, sqlite3_stmt *statement, const char *doing, bl_error *err);
+int bl_store_exec(bl_store *store, const char *sql, const char *doing, bl_error *err);
+/* Takes the write lock at once, so that a later statement cannot fail for another writer. */
+int bl_store_begin_write(bl_store *store, const char *doing, bl_error *err);
+/* Commits where code is 0, else rolls back; returns the code that stands. */
+int bl_store_finish_write(bl_store *store, int code, const char *doing, bl_error *err);
+
+/* Missing values become NULL. Invalid UTF-8 becomes '?' and a text longer than SQLite takes is an error there. */
+void bl_store_bind_text(sqlite3_stmt *statement, int at, const char *text);
+void bl_store_bind_real(sqlite3_stmt *statement, int at, double value);
+
+/* This process, told apart from a later one of the same number. */
+typedef struct bl_holder {
+    int64_t pid, start; /* start: clock ticks after boot */
+    char boot[64];
+} bl_holder;
+void bl_holder_self(bl_holder *out);
+bool bl_holder_alive(const bl_holder *holder);
+
+#endif

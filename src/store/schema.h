@@ -1,0 +1,10 @@
+/* The tables, as docs/database-schema.md explains them. Of use inside this room. */
+#ifndef BL_STORE_SCHEMA_H
+#define BL_STORE_SCHEMA_H
+
+/* "BLab": told apart from other programs' files by the header's application id. */
+#define BL_STORE_APPLICATION_ID 0x424C6162
+
+extern const char bl_store_schema[];
+
+#endif
