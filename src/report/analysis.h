@@ -1,0 +1,76 @@
+/* From an experiment's raw trials to its figures, computed anew each time: nothing derived is ever stored. */
+#ifndef BL_REPORT_ANALYSIS_H
+#define BL_REPORT_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "stats/contrast.h"
+#include "stats/neighbours.h"
+#include "store/experiment.h"
+
+#define BL_REPORT_LEVEL 0.95
+
+/* Where a case's figure comes from. */
+typedef enum bl_figure_source {
+    BL_FIGURE_NONE,
+    BL_FIGURE_STEPS, /* step markers, after the warm-up */
+    BL_FIGURE_WALL,  /* the whole run's wall time, start-up included, over the samples the user declared */
+    BL_FIGURE_RUN,   /* the whole run's wall time; samples are not known */
+    BL_FIGURE_MIXED  /* some trials so, some so */
+} bl_figure_source;
+
+typedef struct bl_trial_figure {
+    double seconds; /* per sample, or per run: see bl_analysis.per_run; NaN where the trial gives none */
+    bl_figure_source source;
+    double step_seconds; /* median of the steady steps; NaN without markers */
+    double wait_share;   /* of the steady steps' time, waiting for data; NaN where not said */
+    char note[160];      /* of the warm-up cut: "warm after 3 of 50 steps" */
+} bl_trial_figure;
+
+typedef struct bl_case_figure {
+    int64_t batch;
+    const char *label;          /* "batch=128 workers=2" */
+    size_t n_trials;            /* that count: the interrupted ones do not */
+    size_t n_ok, n_with_figure; /* of these */
+    size_t n_unsteady;          /* ok, but their steps never became steady */
+    const char *outcome;        /* the commonest one that is not ok; "ok" where all are; "-" where none ran */
+    size_t n_outcome;           /* trials with it */
+    const char *reason;         /* of the first trial with that outcome */
+    bl_figure_source source;
+    bl_interval seconds;      /* per sample (or run), Hodges-Lehmann over the blocks */
+    double step_seconds;      /* median over the trials; NaN */
+    double wait_share;        /* mean over the trials; NaN */
+    double peak_memory_b;     /* the largest of the trials with outcome ok; NaN */
+    bl_contrast against_best; /* ratio of seconds, this case over the best, inside blocks */
+} bl_case_figure;
+
+/* The neighbours of powers of two, for one combination of the other factors. */
+typedef struct bl_neighbours_group {
+    const char *label; /* "workers=2"; "" where batch is the only factor that varies */
+    bl_neighbours neighbours;
+} bl_neighbours_group;
+
+typedef struct bl_analysis {
+    const bl_experiment *experiment; /* borrowed */
+    bool per_run;                    /* no trial gives seconds per sample: the unit is seconds a run */
+    size_t n_cases, n_blocks;
+    bl_trial_figure *trials; /* as experiment->trials */
+    bl_case_figure *cases;
+    double *seconds;      /* (case, block); NaN = none */
+    size_t best;          /* the best observed case; n_cases where there is none */
+    size_t n_blocks_done; /* blocks in which every case has run */
+    bl_neighbours_group *groups;
+    size_t n_groups;
+} bl_analysis;
+
+/* Needs the steps loaded. All memory but the neighbours' is the arena's; clear it in any case. */
+int bl_analysis_compute(const bl_experiment *experiment, bl_arena *arena, bl_analysis *out, bl_error *err);
+void bl_analysis_clear(bl_analysis *analysis);
+
+const char *bl_figure_source_name(bl_figure_source source); /* "steps", "wall", "run", "mixed", "none" */
+
+#endif

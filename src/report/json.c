@@ -1,0 +1,234 @@
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "report/report.h"
+
+/* Missing is null. */
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *text(const char *value)
+{
+    return value ? json_string(value) : json_null();
+}
+
+static json_t *wall_time(int64_t ns)
+{
+    char out[32];
+    bl_clock_format_utc(ns, out, sizeof out);
+    return json_string(out);
+}
+
+static void set(json_t *object, const char *name, json_t *value)
+{
+    json_object_set_new(object, name, value ? value : json_null());
+}
+
+static json_t *interval(const bl_interval *i)
+{
+    json_t *o = json_object();
+    set(o, "estimate", real(i->estimate));
+    set(o, "low", real(i->has_interval ? i->low : NAN));
+    set(o, "high", real(i->has_interval ? i->high : NAN));
+    set(o, "level", real(i->has_interval ? i->level : NAN));
+    set(o, "level_wanted", real(i->level_wanted));
+    set(o, "n", json_integer((json_int_t)i->n));
+    return o;
+}
+
+static json_t *factors_of(const bl_analysis *a, size_t c)
+{
+    json_t *o = json_object();
+    for (size_t f = 0; f < a->experiment->n_factors && c < a->n_cases; f++)
+        set(o, a->experiment->factors[f].name, text(bl_experiment_value(a->experiment, c, f)));
+    return o;
+}
+
+static json_t *settings(const bl_experiment *e)
+{
+    json_t *o = json_object(), *command = json_array();
+    for (size_t i = 0; i < e->n_command; i++) /* what is no UTF-8 cannot stand in JSON */
+        json_array_append_new(command, json_string(e->command[i]) ?: json_null());
+    set(o, "id", json_integer(e->id));
+    set(o, "name", text(e->name));
+    set(o, "workload", text(e->workload));
+    set(o, "state", text(bl_experiment_state_name(e->state)));
+    set(o, "begun", wall_time(e->created_ns));
+    set(o, "batchlab_version", text(e->version));
+    set(o, "command", command);
+    set(o, "cwd", text(e->cwd));
+    set(o, "git_revision", text(e->git_revision));
+    set(o, "shell", json_boolean(e->shell));
+    set(o, "samples", text(e->samples));
+    set(o, "blocks", json_integer(e->blocks));
+    set(o, "steps", json_integer(e->steps));
+    set(o, "warmup", json_integer(e->warmup));
+    set(o, "seed", json_integer(e->seed));
+    set(o, "time_s", real(e->time_s));
+    set(o, "setup_s", real(e->setup_s));
+    set(o, "margin", real(e->margin));
+    return o;
+}
+
+static json_t *environment(const bl_environment *environment)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < environment->len; i++) {
+        const bl_environment_item *item = &environment->items[i];
+        json_t *o = json_object();
+        set(o, "name", text(item->name));
+        set(o, "value", text(item->value));
+        set(o, "source", text(item->source));
+        set(o, "reason", text(item->reason));
+        set(o, "sitting", json_integer(item->sitting));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static json_t *case_object(const bl_analysis *a, size_t c)
+{
+    const bl_case_figure *figure = &a->cases[c];
+    bl_interval rate = bl_interval_reciprocal(&figure->seconds);
+    json_t *o = json_object();
+    set(o, "factors", factors_of(a, c));
+    set(o, "batch", json_integer(figure->batch));
+    set(o, a->per_run ? "seconds_per_run" : "seconds_per_sample", interval(&figure->seconds));
+    set(o, "samples_per_s", a->per_run ? NULL : interval(&rate));
+    set(o, "step_s", real(figure->step_seconds));
+    set(o, "data_wait_share", real(figure->wait_share));
+    set(o, "seconds_over_best", a->best < a->n_cases ? interval(&figure->against_best.ratio) : NULL);
+    set(o, "best", json_boolean(c == a->best));
+    set(o, "peak_memory_b", real(figure->peak_memory_b));
+    set(o, "trials", json_integer((json_int_t)figure->n_trials));
+    set(o, "trials_ok", json_integer((json_int_t)figure->n_ok));
+    set(o, "trials_unsteady", json_integer((json_int_t)figure->n_unsteady));
+    set(o, "outcome", text(figure->outcome));
+    set(o, "reason", text(figure->reason));
+    set(o, "figure_source", text(bl_figure_source_name(figure->source)));
+    return o;
+}
+
+static const char *claim_name(bl_claim claim)
+{
+    static const char *const names[] = {"none",          "different",      "different_size_open",
+                                        "no_difference", "small_but_real", "cannot_tell"};
+    return (size_t)claim < BL_ARRAY_LEN(names) ? names[claim] : "none";
+}
+
+static json_t *powers_of_two(const bl_analysis *a)
+{
+    json_t *array = json_array();
+    for (size_t g = 0; g < a->n_groups; g++) {
+        const bl_neighbours *n = &a->groups[g].neighbours;
+        json_t *o = json_object(), *items = json_array();
+        set(o, "others", text(a->groups[g].label));
+        set(o, "claim", text(claim_name(n->claim)));
+        set(o, "neighbours_over_power", n->len > 0 ? interval(&n->overall.ratio) : NULL);
+        set(o, "sentence", text(n->sentence));
+        for (size_t i = 0; i < n->len; i++) {
+            json_t *item = json_object(), *neighbours = json_array();
+            for (size_t k = 0; k < n->items[i].n_neighbours; k++)
+                json_array_append_new(neighbours, json_integer(n->items[i].neighbours[k]));
+            set(item, "power", json_integer(n->items[i].power));
+            set(item, "neighbours", neighbours);
+            set(item, "claim", text(claim_name(n->items[i].claim)));
+            set(item, "neighbours_over_power", interval(&n->items[i].contrast.ratio));
+            json_array_append_new(items, item);
+        }
+        set(o, "powers", items);
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static json_t *named_values(const bl_named_value *values, size_t n)
+{
+    json_t *o = json_object();
+    for (size_t i = 0; i < n; i++)
+        set(o, values[i].name, real(values[i].value));
+    return o;
+}
+
+static json_t *steps(const bl_trial_record *t)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; t->steps && i < t->n_steps; i++) {
+        const bl_stored_step *step = &t->steps[i];
+        json_t *o = json_object();
+        set(o, "samples", json_integer(step->samples));
+        set(o, "end_ns", json_integer(step->end_ns));
+        set(o, "time_ns", step->time_ns > 0 ? json_integer(step->time_ns) : NULL);
+        set(o, "wait_ns", step->wait_ns >= 0 ? json_integer(step->wait_ns) : NULL);
+        set(o, "loss", real(step->loss));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static json_t *trial_object(const bl_analysis *a, size_t i, bool with_steps)
+{
+    const bl_trial_record *t = &a->experiment->trials[i];
+    const bl_trial_figure *figure = &a->trials[i];
+    json_t *o = json_object();
+    set(o, "id", json_integer(t->id));
+    set(o, "factors", factors_of(a, t->case_index));
+    set(o, "block", json_integer((json_int_t)t->block + 1));
+    set(o, "position", json_integer((json_int_t)t->position + 1));
+    set(o, "predecessor", t->predecessor >= 0 ? factors_of(a, (size_t)t->predecessor) : NULL);
+    set(o, "outcome", text(t->outcome));
+    set(o, "reason", text(t->reason));
+    set(o, "started", wall_time(t->started_ns));
+    set(o, a->per_run ? "seconds_per_run" : "seconds_per_sample", real(figure->seconds));
+    set(o, "figure_source", text(bl_figure_source_name(figure->source)));
+    set(o, "warm_up", text(figure->note));
+    set(o, "step_s", real(figure->step_seconds));
+    set(o, "wall_s", real(t->wall_s));
+    set(o, "user_s", real(t->user_s));
+    set(o, "system_s", real(t->system_s));
+    set(o, "cpu_note", text(t->cpu_note));
+    set(o, "peak_memory_b", real(t->peak_memory_b));
+    set(o, "memory_note", text(t->memory_note));
+    set(o, "exit_status", t->exit_status >= 0 ? json_integer(t->exit_status) : NULL);
+    set(o, "exit_signal", t->exit_signal > 0 ? json_integer(t->exit_signal) : NULL);
+    set(o, "ended_by_budget", json_boolean(t->ended_by_budget));
+    set(o, "program", text(t->program));
+    set(o, "program_version", text(t->program_version));
+    set(o, "precision", text(t->precision));
+    set(o, "ranks", t->ranks > 0 ? json_integer(t->ranks) : NULL);
+    set(o, "memory", named_values(t->memory, t->n_memory));
+    set(o, "metrics", named_values(t->metrics, t->n_metrics));
+    set(o, "n_steps", json_integer((json_int_t)t->n_steps));
+    if (with_steps) {
+        set(o, "steps", steps(t));
+        set(o, "output_tail", text(t->output_tail));
+    }
+    return o;
+}
+
+int bl_report_json(const bl_analysis *a, bool with_steps, bl_str *out, bl_error *err)
+{
+    json_t *o = json_object(), *cases = json_array(), *trials = json_array();
+    set(o, "experiment", settings(a->experiment));
+    set(o, "environment", environment(&a->experiment->environment));
+    for (size_t c = 0; c < a->n_cases; c++)
+        json_array_append_new(cases, case_object(a, c));
+    set(o, "cases", cases);
+    set(o, "powers_of_two", powers_of_two(a));
+    for (size_t i = 0; i < a->experiment->n_trials; i++)
+        json_array_append_new(trials, trial_object(a, i, with_steps));
+    set(o, "trials", trials);
+    char *dumped = o ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(o);
+    if (!dumped)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for the JSON of experiment %lld", (long long)a->experiment->id);
+    bl_str_append(out, dumped);
+    bl_str_append_c(out, '\n');
+    free(dumped);
+    return out->failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the JSON") : BL_OK;
+}

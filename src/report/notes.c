@@ -1,0 +1,247 @@
+/* What stands under the table: what the figures are, and what they are not. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "report/format.h"
+#include "stats/steady.h"
+
+/* Breaks at blanks; continued lines are indented. */
+static void wrap(const char *text, const bl_report_style *style, bl_str *out)
+{
+    size_t width = style->width > 20 ? (size_t)style->width : 80, column = 2;
+    bl_str_append(out, "  ");
+    for (const char *word = text; *word;) {
+        size_t n = strcspn(word, " ");
+        char piece[512];
+        snprintf(piece, sizeof piece, "%.*s", (int)(n < sizeof piece ? n : sizeof piece - 1), word);
+        size_t w = bl_format_width(piece);
+        if (column > 2 && column + 1 + w > width) {
+            bl_str_append(out, "\n  ");
+            column = 2;
+        } else if (column > 2) {
+            bl_str_append_c(out, ' ');
+            column++;
+        }
+        bl_str_append(out, piece);
+        column += w;
+        word += n;
+        word += *word == ' ';
+    }
+    bl_str_append_c(out, '\n');
+}
+
+static void note_level(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    const bl_interval *widest = NULL;
+    size_t fewest = SIZE_MAX;
+    for (size_t c = 0; c < a->n_cases; c++)
+        if (a->cases[c].seconds.n > 0 && a->cases[c].seconds.n < fewest) {
+            fewest = a->cases[c].seconds.n;
+            widest = &a->cases[c].seconds;
+        }
+    if (!widest)
+        return;
+    char text[512];
+    size_t needed = bl_signed_rank_min_n(BL_REPORT_LEVEL);
+    if (!widest->has_interval)
+        snprintf(text, sizeof text,
+                 "One block gives no interval: these figures cannot be compared. A %g %% interval needs %zu blocks "
+                 "(--blocks %zu).",
+                 100 * BL_REPORT_LEVEL, needed, needed);
+    else if (!widest->reaches_level)
+        snprintf(text, sizeof text,
+                 "Intervals: Hodges-Lehmann over the blocks. With %zu blocks no finite %g %% interval exists; the "
+                 "widest there is has %.4g %%. %zu blocks give %g %%.",
+                 fewest, 100 * BL_REPORT_LEVEL, 100 * widest->level, needed, 100 * BL_REPORT_LEVEL);
+    else
+        snprintf(text, sizeof text, "Intervals: Hodges-Lehmann over the blocks, %g %%.", 100 * BL_REPORT_LEVEL);
+    wrap(text, style, out);
+}
+
+static void note_source(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    bool seen[BL_FIGURE_MIXED + 1] = {false};
+    for (size_t c = 0; c < a->n_cases; c++)
+        seen[a->cases[c].source] = true;
+    if (seen[BL_FIGURE_STEPS])
+        wrap("samples/s: from step markers, after the warm-up.", style, out);
+    if (seen[BL_FIGURE_WALL])
+        wrap("samples/s: from the whole run's wall time, start-up included (the program marks no steps), and the "
+             "samples given with --samples.",
+             style, out);
+    if (seen[BL_FIGURE_RUN])
+        wrap("The program marks no steps: the figure is the whole run's wall time, start-up included. Seconds a run "
+             "of different batch sizes compare only where each run trains equally many samples; --samples N says how "
+             "many it does.",
+             style, out);
+    if (seen[BL_FIGURE_MIXED])
+        wrap("Some trials of a case marked steps and some did not: their figures do not compare.", style, out);
+}
+
+static void note_best(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    if (a->best == a->n_cases || a->n_cases < 2)
+        return;
+    char text[400];
+    snprintf(text, sizeof text,
+             "vs best: differences inside blocks, from %s, the best observed here. The best of %zu looks better than "
+             "it is; only fresh blocks confirm it.",
+             a->cases[a->best].label, a->n_cases);
+    wrap(text, style, out);
+}
+
+static void note_failures(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    for (size_t c = 0; c < a->n_cases; c++) {
+        const bl_case_figure *figure = &a->cases[c];
+        if (figure->n_trials == figure->n_ok || !figure->reason)
+            continue;
+        bl_str text;
+        bl_str_init(&text);
+        bl_str_printf(&text, "%s: %s: ", figure->label, figure->outcome);
+        bl_format_clean(figure->reason, 300, &text);
+        wrap(bl_str_text(&text), style, out);
+        bl_str_clear(&text);
+    }
+}
+
+static void note_unsteady(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < a->n_cases; c++)
+        n += a->cases[c].n_unsteady;
+    if (n == 0)
+        return;
+    char text[300];
+    snprintf(text, sizeof text,
+             "%zu trial%s never became steady and gave no figure: run more steps (--steps, --time), or look for what "
+             "else the machine does.",
+             n, n == 1 ? "" : "s");
+    wrap(text, style, out);
+}
+
+static void note_powers(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    for (size_t g = 0; g < a->n_groups; g++) {
+        bl_str text;
+        bl_str_init(&text);
+        if (a->groups[g].label[0])
+            bl_str_printf(&text, "%s: ", a->groups[g].label);
+        bl_str_append(&text, a->groups[g].neighbours.sentence);
+        wrap(bl_str_text(&text), style, out);
+        bl_str_clear(&text);
+    }
+}
+
+static void note_progress(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    char text[256];
+    if (a->n_blocks_done >= a->n_blocks)
+        return;
+    snprintf(text, sizeof text, "%zu of %zu blocks are complete; batchlab sweep --resume %lld goes on.",
+             a->n_blocks_done, a->n_blocks, (long long)a->experiment->id);
+    wrap(text, style, out);
+}
+
+void bl_report_notes(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    note_powers(a, style, out);
+    bl_str_append_c(out, '\n');
+    note_source(a, style, out);
+    note_level(a, style, out);
+    note_best(a, style, out);
+    note_unsteady(a, style, out);
+    note_failures(a, style, out);
+    note_progress(a, style, out);
+}
+
+void bl_report_text(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    bl_report_table(a, style, out);
+    bl_str_append_c(out, '\n');
+    size_t before = out->len;
+    bl_report_plot(a, style, out);
+    if (out->len > before)
+        bl_str_append_c(out, '\n');
+    bl_report_notes(a, style, out);
+}
+
+static void detail(bl_str *out, const char *name, const char *value)
+{
+    bl_str_printf(out, "  %-18s ", name);
+    bl_format_clean(value, 400, out);
+    bl_str_append_c(out, '\n');
+}
+
+static void print_settings(const bl_experiment *e, bl_str *out)
+{
+    char text[256];
+    bl_clock_format_utc(e->created_ns, text, sizeof text);
+    detail(out, "begun", text);
+    detail(out, "state",
+           e->state == BL_EXPERIMENT_RUNNING && !e->held ? "left by a process that died"
+                                                         : bl_experiment_state_name(e->state));
+    bl_str command;
+    bl_str_init(&command);
+    for (size_t i = 0; i < e->n_command; i++)
+        bl_str_printf(&command, "%s%s", i ? " " : "", e->command[i]);
+    detail(out, "command", bl_str_text(&command));
+    bl_str_clear(&command);
+    detail(out, "folder", e->cwd);
+    if (e->git_revision)
+        detail(out, "git revision", e->git_revision);
+    snprintf(text, sizeof text, "%lld blocks, seed %lld", (long long)e->blocks, (long long)e->seed);
+    detail(out, "plan", text);
+    snprintf(text, sizeof text, "%lld steps or %g s; %g s for set-up; %lld steps of warm-up dropped at least",
+             (long long)e->steps, e->time_s, e->setup_s, (long long)e->warmup);
+    detail(out, "a trial", text);
+    snprintf(text, sizeof text, "%g %%", 100 * e->margin);
+    detail(out, "margin", text);
+}
+
+void bl_report_details(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    const bl_experiment *e = a->experiment;
+    print_settings(e, out);
+    bl_str_append(out, "\nMachine\n");
+    for (size_t i = 0; i < e->environment.len; i++) {
+        const bl_environment_item *item = &e->environment.items[i];
+        if (i > 0 && item->sitting != e->environment.items[i - 1].sitting)
+            bl_str_printf(out, "  resumed\n");
+        char text[300];
+        snprintf(text, sizeof text, "not available (%s)", item->reason ? item->reason : "");
+        detail(out, item->name, item->value ? item->value : text);
+    }
+    bl_str_append(out, "\nTrials, in the order they ran\n");
+    bl_grid grid;
+    bl_grid_init(&grid, 8, "rlrrrrll");
+    static const char *const headings[] = {"block", "case",        "ms/sample", "wall s",
+                                           "CPU s", "peak memory", "outcome",   ""};
+    for (size_t i = 0; i < BL_ARRAY_LEN(headings); i++)
+        bl_grid_add(&grid, headings[i]);
+    for (size_t i = 0; i < e->n_trials; i++) {
+        const bl_trial_record *t = &e->trials[i];
+        char cell[256];
+        snprintf(cell, sizeof cell, "%zu", t->block + 1);
+        bl_grid_add(&grid, cell);
+        bl_grid_add(&grid, t->case_index < a->n_cases ? a->cases[t->case_index].label : "?");
+        bl_format_number(1000 * a->trials[i].seconds, cell, sizeof cell);
+        bl_grid_add(&grid, a->per_run ? "" : cell);
+        bl_format_number(t->wall_s, cell, sizeof cell);
+        bl_grid_add(&grid, cell);
+        bl_format_number(t->user_s + t->system_s, cell, sizeof cell);
+        bl_grid_add(&grid, cell);
+        bl_format_bytes(t->peak_memory_b, cell, sizeof cell);
+        bl_grid_add(&grid, cell);
+        bl_grid_add(&grid, t->outcome);
+        bl_str note;
+        bl_str_init(&note);
+        bl_format_clean(t->reason ? t->reason : a->trials[i].note, 70, &note);
+        bl_grid_add(&grid, bl_str_text(&note));
+        bl_str_clear(&note);
+    }
+    bl_grid_print(&grid, style, 0, out);
+    bl_grid_clear(&grid);
+}
