@@ -17,7 +17,7 @@ configure_tests = test -d $(1)/tests || \
     meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2) $(MESONFLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test quick asan fuzz bench style layers hdr-check format clean
+.PHONY: help setup build demo install test quick asan fuzz bench style layers hdr-check format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ demo: ## set up, build, and sweep a real training run: a few minutes to the firs
 	@$(call configure,$(BUILD))
 	@ninja -C $(BUILD)
 	@tools/demo $(BUILD)
+
+install: build ## install both programs, the marker header and the Python file (DESTDIR=... to stage)
+	@meson install -C $(BUILD) --no-rebuild
 
 test: ## set up, build, and run all tests
 	@$(call setup,build lab train test)

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Every relative link and every repository path named in the documents leads somewhere."""
+import os
+import re
+import subprocess
+import sys
+
+LINK = re.compile(r'\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)')
+PATH = re.compile(r'`((?:src|tests|tools|docs|bench|fuzz|include|python|\.ci)/[\w./-]*)`')
+
+root = os.environ['BATCHLAB_SOURCE_ROOT']
+documents = []
+for folder, folders, files in os.walk(root):
+    folders[:] = [f for f in folders if not f.startswith(('.git', 'build'))]
+    documents += [os.path.join(folder, f) for f in files if f.endswith('.md')]
+if len(documents) < 5:
+    sys.exit(f'links: only {len(documents)} documents found')
+
+broken = 0
+for document in sorted(documents):
+    with open(document, encoding='utf-8') as f:
+        text = f.read()
+    targets = [(t, os.path.join(os.path.dirname(document), t)) for t in LINK.findall(text)
+               if not re.match(r'[a-z]+:', t)]
+    # Names with capitals for a part to be filled in (cmd_NAME.c) are patterns.
+    targets += [(t, os.path.join(root, t)) for t in PATH.findall(text) if not re.search(r'NAME|ROOM|WHAT|NNNN', t)]
+    for shown, target in targets:
+        if not os.path.exists(target):
+            print(f'{os.path.relpath(document, root)}: {shown} leads nowhere')
+            broken += 1
+sys.exit(1 if broken else 0)
