@@ -1,4 +1,4 @@
-/* Reads the marker protocol (docs/marker-protocol.md): bytes in, facts out. Pure: no descriptor, no clock.
+/* Reads the marker protocol (docs/PROTOCOL.md): bytes in, facts out. Pure: no descriptor, no clock.
  * Lines that are too long, malformed or of an unknown type are counted and otherwise passed over. */
 #ifndef BL_TRIAL_MARKERS_H
 #define BL_TRIAL_MARKERS_H

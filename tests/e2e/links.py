@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every relative link and every repository path named in the documents leads somewhere."""
+"""Every relative link and every repository path named in the documents leads somewhere, and every document that the
+sources name is there."""
 import os
 import re
 import subprocess
@@ -28,4 +29,12 @@ for document in sorted(documents):
         if not os.path.exists(target):
             print(f'{os.path.relpath(document, root)}: {shown} leads nowhere')
             broken += 1
+for folder, _, files in (entry for top in ('src', 'include', 'python', 'tools', 'bench', 'fuzz')
+                         for entry in os.walk(os.path.join(root, top))):
+    for name in (f for f in files if f.endswith(('.c', '.h', '.py', '.build'))):
+        with open(os.path.join(folder, name), encoding='utf-8') as f:
+            for document in re.findall(r'\bdocs/[\w/-]+\.md\b', f.read()):
+                if not os.path.exists(os.path.join(root, document)):
+                    print(f'{os.path.relpath(os.path.join(folder, name), root)}: {document} is not there')
+                    broken += 1
 sys.exit(1 if broken else 0)
