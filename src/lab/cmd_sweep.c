@@ -1,17 +1,158 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/log.h"
 #include "lab/commands.h"
+#include "lab/interrupt.h"
+#include "lab/show.h"
+#include "lab/sweep.h"
 #include "lab/sweep_options.h"
+#include "lab/sweep_spec.h"
+#include "store/environment.h"
+
+/* A fresh experiment, or one to go on with: its number and what it is to do. */
+static int begin(const bl_sweep_options *o, const bl_lab *lab, bl_store *store, bl_sweep_spec *spec, int64_t *id,
+                 bl_error *err)
+{
+    bl_arena arena;
+    bl_arena_init(&arena);
+    bl_experiment experiment;
+    bl_environment environment;
+    int code;
+    if (o->resume) {
+        *id = o->resume_id;
+        code = *id > 0 ? BL_OK : bl_store_latest(store, true, id, err);
+        if (code == BL_OK)
+            code = bl_store_claim(store, *id, o->blocks == BL_SWEEP_NOT_GIVEN ? 0 : o->blocks, err);
+        if (code == BL_OK)
+            code = bl_store_load(store, *id, false, &arena, &experiment, err);
+        if (code == BL_OK)
+            code = bl_sweep_spec_from_experiment(&experiment, spec, err);
+    } else {
+        code = bl_sweep_spec_to_experiment(spec, &arena, &experiment, err);
+        if (code == BL_OK) {
+            experiment.git_revision = bl_environment_git_revision(spec->cwd, &arena);
+            code = bl_store_begin(store, &experiment, id, err);
+        }
+    }
+    if (code == BL_OK)
+        code = bl_environment_capture("", &arena, &environment, err);
+    if (code == BL_OK)
+        code = bl_store_add_environment(store, *id, &environment, err);
+    bl_arena_clear(&arena);
+    return code;
+}
+
+static void say_start(const bl_sweep_options *o, const bl_sweep_spec *spec, int64_t id, bl_live *live)
+{
+    bl_str line;
+    bl_str_init(&line);
+    size_t n_cases = bl_factors_n_cases(&spec->factors);
+    bl_str_printf(&line, "experiment %lld in %s%s: %s", (long long)id, o->db, o->resume ? ", resumed" : "",
+                  spec->workload);
+    bl_live_say(live, bl_str_text(&line));
+    bl_str_reset(&line);
+    bl_str_printf(&line, "%zu case%s x %lld block%s = %zu trials; shuffled with seed %lld", n_cases,
+                  n_cases == 1 ? "" : "s", (long long)spec->blocks, spec->blocks == 1 ? "" : "s",
+                  n_cases * (size_t)spec->blocks, (long long)spec->seed);
+    bl_live_say(live, bl_str_text(&line));
+    bl_str_clear(&line);
+}
+
+/* The result goes to stdout, whatever became of the sweep: what was measured is there. */
+static int print_result(const bl_sweep_options *o, bl_store *store, int64_t id, bl_error *err)
+{
+    bl_report_style style = bl_show_style(STDOUT_FILENO);
+    bl_str text;
+    bl_str_init(&text);
+    int code = bl_show_make(store, id, o->json ? BL_SHOW_JSON : BL_SHOW_TEXT, &style, &text, err);
+    if (code == BL_OK)
+        fputs(bl_str_text(&text), stdout);
+    bl_str_clear(&text);
+    return code;
+}
+
+static void say_end(const bl_sweep_options *o, int64_t id, const bl_sweep_outcome *outcome, bl_live *live)
+{
+    char line[256];
+    if (outcome->interrupted) {
+        snprintf(line, sizeof line,
+                 "interrupted; all that was measured is kept. Go on with: batchlab sweep --resume %lld%s%s",
+                 (long long)id, strcmp(o->db, BL_SWEEP_DB) ? " --db " : "", strcmp(o->db, BL_SWEEP_DB) ? o->db : "");
+        bl_live_say(live, line);
+    } else if (!o->json) {
+        snprintf(line, sizeof line, "see it again: batchlab show %lld%s%s   as data: batchlab export %lld --format csv",
+                 (long long)id, strcmp(o->db, BL_SWEEP_DB) ? " --db " : "", strcmp(o->db, BL_SWEEP_DB) ? o->db : "",
+                 (long long)id);
+        bl_live_say(live, line);
+    }
+}
+
+static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec, bl_store *store, bl_error *err)
+{
+    bl_live live;
+    bl_live_init(&live, o->quiet);
+    int64_t id = 0;
+    int code = begin(o, lab, store, spec, &id, err);
+    if (code != BL_OK)
+        return code;
+    bl_interrupt_install();
+    say_start(o, spec, id, &live);
+    bl_sweep sweep = {.spec = spec,
+                      .store = store,
+                      .id = id,
+                      .launcher = lab->launcher,
+                      .live = &live,
+                      .keep_logs = o->keep_logs,
+                      .verbose = o->verbose};
+    bl_sweep_outcome outcome;
+    code = bl_sweep_run(&sweep, &outcome, err);
+    bl_live_erase(&live);
+    if (outcome.n_ran == 0 && !o->resume && code != BL_OK) {
+        /* Not one trial: an experiment without any would only be in the way. */
+        bl_store_delete(store, id, NULL);
+        return code;
+    }
+    if (outcome.n_ran > 0 || o->resume) {
+        bl_live_say(&live, "");
+        bl_error report_error = {0};
+        int printed = print_result(o, store, id, code == BL_OK ? err : &report_error);
+        code = code == BL_OK ? printed : code;
+    }
+    if (code == BL_OK)
+        say_end(o, id, &outcome, &live);
+    if (code == BL_OK && outcome.interrupted)
+        return BL_ERR_INTERRUPTED;
+    return code == BL_OK && outcome.n_failed > 0 ? BL_ERR_FAILED : code;
+}
 
 int bl_cmd_sweep(bl_lab *lab, int argc, char **argv)
 {
-    (void)lab;
     bl_error err = {0};
     bl_sweep_options options;
-    int rc = bl_sweep_options_parse(argc, argv, &options, &err);
-    if (rc == BL_OK && options.help)
+    int code = bl_sweep_options_parse(argc, argv, &options, &err);
+    if (code == BL_OK && options.help) {
         bl_sweep_options_print_help(stdout);
-    else if (rc == BL_OK)
-        rc = BL_FAIL(&err, BL_ERR_ENV, "trials cannot be run by this build");
+        bl_sweep_options_clear(&options);
+        return 0;
+    }
+    bl_sweep_spec spec = {0};
+    bl_store *store = NULL;
+    if (code == BL_OK)
+        bl_log_init("batchlab", options.debug     ? BL_LOG_DEBUG
+                                : options.verbose ? BL_LOG_VERBOSE
+                                : options.quiet   ? BL_LOG_QUIET
+                                                  : BL_LOG_NORMAL);
+    if (code == BL_OK && !options.resume)
+        code = bl_sweep_spec_from_options(&options, lab->program, &spec, &err);
+    if (code == BL_OK)
+        code = bl_store_open(options.db, options.resume ? BL_STORE_WRITE : BL_STORE_CREATE, &store, &err);
+    if (code == BL_OK)
+        code = run(&options, lab, &spec, store, &err);
+    bl_store_close(store);
+    bl_sweep_spec_clear(&spec);
     bl_sweep_options_clear(&options);
-    return rc == BL_OK ? 0 : bl_log_error(&err);
+    /* A trial that failed and a sweep that was stopped were told already; only the exit status is left to say. */
+    return err.code != BL_OK ? bl_log_error(&err) : bl_error_exit_status((bl_code)code);
 }

@@ -1,6 +1,6 @@
 /* The lab's entry: sets up what every subcommand relies on, finds the subcommand in the table, hands over. */
-#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "lab/commands.h"
+#include "trial/launcher.h"
 
 static const bl_lab_command *find_command(const char *name)
 {
@@ -74,6 +75,22 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
+/* The launcher is forked while this process is still as small as it starts. */
+static int run_with_launcher(bl_lab *lab, const bl_lab_command *command, int argc, char **argv)
+{
+    if (!command->runs_trials)
+        return command->run(lab, argc, argv);
+    bl_error err = {0};
+    bl_launcher launcher;
+    if (bl_launcher_start(&launcher, &err) != BL_OK)
+        return bl_log_error(&err);
+    lab->launcher = &launcher;
+    int status = command->run(lab, argc, argv);
+    lab->launcher = NULL;
+    bl_launcher_stop(&launcher);
+    return status;
+}
+
 static int run_command(bl_lab *lab, int argc, char **argv)
 {
     if (argc < 2) {
@@ -94,7 +111,14 @@ static int run_command(bl_lab *lab, int argc, char **argv)
     const bl_lab_command *command = find_command(name);
     if (!command)
         return fail_unknown_command(name);
-    return command->run(lab, argc - 1, argv + 1);
+    return run_with_launcher(lab, command, argc - 1, argv + 1);
+}
+
+/* batchlab list | head: that is no failure. (errno of the write that failed is long gone when stdio tells of it.) */
+static bool reader_left(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
 }
 
 int main(int argc, char **argv)
@@ -105,10 +129,9 @@ int main(int argc, char **argv)
     /* A reader that went away (a pipe into head) must not end a sweep: the results go to the database as well. */
     signal(SIGPIPE, SIG_IGN);
     int status = run_command(&lab, argc, argv);
-    errno = 0;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE && status == 0) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_left(STDOUT_FILENO) && status == 0) {
         bl_error err = {0};
-        BL_FAIL(&err, BL_ERR_IO, "could not write to standard output: %s", strerror(errno ? errno : EIO));
+        BL_FAIL(&err, BL_ERR_IO, "not all could be written to standard output; is the disk full?");
         status = bl_log_error(&err);
     }
     return status;

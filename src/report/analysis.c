@@ -86,13 +86,13 @@ static int figure_from_steps(const bl_trial_record *t, int64_t warmup, bl_trial_
     return code;
 }
 
-static int compute_trial(const bl_experiment *e, const bl_trial_record *t, bl_trial_figure *out, bl_error *err)
+int bl_trial_figure_compute(const bl_trial_record *t, int64_t warmup, bl_trial_figure *out, bl_error *err)
 {
     *out = (bl_trial_figure){.seconds = NAN, .step_seconds = NAN, .wait_share = NAN};
     if (!is_ok(t))
         return BL_OK;
     if (t->by_markers)
-        return t->n_steps > 0 && t->steps ? figure_from_steps(t, e->warmup, out, err) : BL_OK;
+        return t->n_steps > 0 && t->steps ? figure_from_steps(t, warmup, out, err) : BL_OK;
     if (!(t->wall_s > 0))
         return BL_OK;
     bool known = t->run_samples > 0;
@@ -110,7 +110,7 @@ static int compute_trials(bl_analysis *a, bl_arena *arena, bl_error *err)
         return no_memory(err);
     bool any_per_sample = false, any_per_run = false;
     for (size_t i = 0; i < e->n_trials; i++) {
-        int code = compute_trial(e, &e->trials[i], &a->trials[i], err);
+        int code = bl_trial_figure_compute(&e->trials[i], e->warmup, &a->trials[i], err);
         if (code != BL_OK)
             return code;
         bool has = !isnan(a->trials[i].seconds);

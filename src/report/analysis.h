@@ -67,6 +67,9 @@ typedef struct bl_analysis {
     size_t n_groups;
 } bl_analysis;
 
+/* One trial's figure; warmup = the steps dropped at least. Needs its steps. */
+int bl_trial_figure_compute(const bl_trial_record *trial, int64_t warmup, bl_trial_figure *out, bl_error *err);
+
 /* Needs the steps loaded. All memory but the neighbours' is the arena's; clear it in any case. */
 int bl_analysis_compute(const bl_experiment *experiment, bl_arena *arena, bl_analysis *out, bl_error *err);
 void bl_analysis_clear(bl_analysis *analysis);

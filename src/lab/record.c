@@ -1,0 +1,72 @@
+#include "lab/record.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+static double value_of(const bl_measured *m)
+{
+    return m->known ? m->value : NAN;
+}
+
+static int copy_markers(const bl_markers *m, bl_arena *arena, bl_trial_record *out)
+{
+    out->steps = bl_arena_alloc(arena, m->n_steps, sizeof *out->steps);
+    out->memory = bl_arena_alloc(arena, m->n_memory, sizeof *out->memory);
+    out->metrics = bl_arena_alloc(arena, m->n_metrics, sizeof *out->metrics);
+    if (!out->steps || !out->memory || !out->metrics)
+        return BL_ERR_NOMEM;
+    for (size_t i = 0; i < m->n_steps; i++)
+        out->steps[i] = (bl_stored_step){.samples = m->steps[i].samples,
+                                         .end_ns = m->steps[i].end_ns,
+                                         .time_ns = m->steps[i].time_ns,
+                                         .wait_ns = m->steps[i].wait_ns,
+                                         .loss = m->steps[i].loss};
+    for (size_t i = 0; i < m->n_memory; i++)
+        out->memory[i] = (bl_named_value){.name = m->memory[i].kind, .value = (double)m->memory[i].bytes};
+    for (size_t i = 0; i < m->n_metrics; i++)
+        out->metrics[i] =
+            (bl_named_value){.name = m->metrics[i].name, .value = m->metrics[i].value, .t_ns = m->metrics[i].t_ns};
+    out->n_steps = m->n_steps;
+    out->n_memory = m->n_memory;
+    out->n_metrics = m->n_metrics;
+    return BL_OK;
+}
+
+int bl_record_make(const bl_trial_result *result, const bl_plan_entry *entry, double run_samples, bl_arena *arena,
+                   bl_trial_record *out, bl_error *err)
+{
+    const bl_markers *m = &result->markers;
+    *out = (bl_trial_record){
+        .case_index = entry->case_index,
+        .block = entry->block,
+        .position = entry->position,
+        .predecessor = entry->predecessor == BL_PLAN_NO_CASE ? -1 : (int64_t)entry->predecessor,
+        .outcome = bl_outcome_name(result->outcome),
+        .reason = or_null(bl_str_text(&result->reason)),
+        .started_ns = result->started_wall_ns,
+        .wall_s = result->wall_s,
+        .user_s = value_of(&result->user_s),
+        .system_s = value_of(&result->system_s),
+        .cpu_note = result->user_s.reason,
+        .peak_memory_b = value_of(&result->peak_memory_b),
+        .memory_note = result->peak_memory_b.known ? result->peak_memory_b.source : result->peak_memory_b.reason,
+        .exit_status = result->exit_status,
+        .exit_signal = result->exit_signal,
+        .ended_by_budget = result->ended_by_budget,
+        .by_markers = result->by_markers,
+        .run_samples = run_samples,
+        .program = or_null(m->program),
+        .program_version = or_null(m->program_version),
+        .precision = or_null(m->precision),
+        .ranks = m->ranks,
+        .output_tail = bl_str_text(&result->output_tail),
+    };
+    if (copy_markers(m, arena, out) != BL_OK)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a trial's %zu steps", m->n_steps);
+    return BL_OK;
+}

@@ -1,0 +1,272 @@
+#include "lab/sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "lab/interrupt.h"
+#include "lab/record.h"
+#include "plan/blocks.h"
+#include "plan/eta.h"
+#include "plan/template.h"
+#include "report/analysis.h"
+#include "trial/trial.h"
+
+/* One sitting. */
+typedef struct sitting {
+    const bl_sweep *sweep;
+    bl_plan plan, left; /* all of it, and what is still to run */
+    bl_eta eta;
+    size_t at;       /* entry of `left` that runs */
+    size_t n_before; /* trials stored by earlier sittings */
+    size_t first_block_ok, first_block_ran;
+    bl_str label;
+    bl_sweep_outcome *outcome;
+} sitting;
+
+/* ---- what is left ---- */
+
+static int make_plan(sitting *s, bl_error *err)
+{
+    const bl_sweep_spec *spec = s->sweep->spec;
+    bl_arena arena;
+    bl_arena_init(&arena);
+    bl_experiment stored;
+    int code =
+        bl_plan_make(bl_factors_n_cases(&spec->factors), (size_t)spec->blocks, (uint64_t)spec->seed, &s->plan, err);
+    if (code == BL_OK)
+        code = bl_store_load(s->sweep->store, s->sweep->id, false, &arena, &stored, err);
+    bl_plan_done *done = NULL;
+    if (code == BL_OK) {
+        done = bl_arena_alloc(&arena, stored.n_trials, sizeof *done);
+        code = done ? bl_eta_init(&s->eta, s->plan.n_cases, err) : BL_FAIL(err, BL_ERR_NOMEM, "no memory for the plan");
+    }
+    for (size_t i = 0; code == BL_OK && i < stored.n_trials; i++) {
+        const bl_trial_record *t = &stored.trials[i];
+        if (strcmp(t->outcome, bl_outcome_name(BL_OUTCOME_INTERRUPTED)) == 0)
+            continue;
+        done[s->n_before++] = (bl_plan_done){.block = t->block, .case_index = t->case_index};
+        bl_eta_add(&s->eta, t->case_index, t->wall_s);
+    }
+    if (code == BL_OK)
+        code = bl_plan_remaining(&s->plan, done, s->n_before, &s->left, err);
+    bl_arena_clear(&arena);
+    return code;
+}
+
+static void name_case(sitting *s)
+{
+    bl_str_reset(&s->label);
+    bl_factors_label(&s->sweep->spec->factors, s->left.items[s->at].case_index, &s->label);
+}
+
+/* ---- what is shown ---- */
+
+static void show_progress(void *context, const bl_trial_progress *progress)
+{
+    sitting *s = context;
+    const bl_plan_entry *entry = &s->left.items[s->at];
+    bl_live_state state = {
+        .block = entry->block + 1,
+        .n_blocks = s->plan.n_blocks,
+        .trial = s->n_before + s->at + 1,
+        .n_trials = s->plan.len,
+        .label = bl_str_text(&s->label),
+        .phase = progress->phase,
+        .step = progress->n_steps,
+        .max_steps = s->sweep->spec->steps,
+        .samples_per_s = progress->samples_per_s,
+        .elapsed_s = progress->elapsed_s,
+        .eta_s = bl_eta_remaining(&s->eta, s->left.items + s->at, s->left.len - s->at, progress->elapsed_s),
+    };
+    bl_live_draw(s->sweep->live, &state);
+}
+
+static void append_figure(const bl_trial_figure *figure, const bl_trial_record *t, bl_str *line)
+{
+    if (isfinite(figure->seconds) && figure->source == BL_FIGURE_RUN)
+        bl_str_printf(line, "%.2f s", figure->seconds);
+    else if (isfinite(figure->seconds))
+        bl_str_printf(line, "%.*f samples/s", 1 / figure->seconds < 100 ? 2 : 1, 1 / figure->seconds);
+    else if (figure->source == BL_FIGURE_STEPS)
+        bl_str_append(line, "unsteady");
+    if (isfinite(figure->step_seconds))
+        bl_str_printf(line, ", %.1f ms a step", 1000 * figure->step_seconds);
+    if (isfinite(t->peak_memory_b))
+        bl_str_printf(line, ", %.0f MiB", t->peak_memory_b / (1 << 20));
+    bl_str_printf(line, ", %.1f s", t->wall_s);
+}
+
+static void say_result(sitting *s, const bl_trial_record *t)
+{
+    bl_trial_figure figure;
+    const bl_sweep_spec *spec = s->sweep->spec;
+    bl_str line;
+    bl_str_init(&line);
+    bl_str_printf(&line, "[%zu/%zu] block %zu/%zu  %s  ", s->n_before + s->at + 1, s->plan.len, t->block + 1,
+                  s->plan.n_blocks, bl_str_text(&s->label));
+    if (strcmp(t->outcome, "ok") != 0)
+        bl_str_printf(&line, "%s: %s", t->outcome, t->reason ? t->reason : "");
+    else if (bl_trial_figure_compute(t, spec->warmup, &figure, NULL) == BL_OK)
+        append_figure(&figure, t, &line);
+    bl_live_say(s->sweep->live, bl_str_text(&line));
+    bl_str_clear(&line);
+}
+
+static void say_command(sitting *s, const bl_strv *argv)
+{
+    if (!s->sweep->verbose)
+        return;
+    bl_str line;
+    bl_str_init(&line);
+    bl_str_append(&line, " ");
+    for (size_t i = 0; i < argv->len; i++)
+        bl_str_printf(&line, " %s", argv->items[i]);
+    bl_live_say(s->sweep->live, bl_str_text(&line));
+    bl_str_clear(&line);
+}
+
+/* ---- one trial ---- */
+
+static int open_log(const sitting *s, int *fd, bl_error *err)
+{
+    const bl_plan_entry *entry = &s->left.items[s->at];
+    *fd = -1;
+    if (!s->sweep->keep_logs)
+        return BL_OK;
+    bl_str path;
+    bl_str_init(&path);
+    bl_str_printf(&path, "%s/%lld-block%zu-", s->sweep->keep_logs, (long long)s->sweep->id, entry->block + 1);
+    for (const char *c = bl_str_text(&s->label); *c; c++)
+        bl_str_append_c(&path, *c == '/' || *c == ' ' ? '_' : *c);
+    bl_str_append(&path, ".log");
+    *fd = open(bl_str_text(&path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int code = *fd >= 0
+                   ? BL_OK
+                   : BL_FAIL(err, BL_ERR_IO, "the log '%s' cannot be written: %s", bl_str_text(&path), strerror(errno));
+    bl_str_clear(&path);
+    return code;
+}
+
+static int store_result(sitting *s, const bl_trial_result *result, bl_error *err)
+{
+    const bl_sweep_spec *spec = s->sweep->spec;
+    const bl_plan_entry *entry = &s->left.items[s->at];
+    double run_samples = NAN;
+    if (spec->samples && !result->by_markers)
+        bl_template_number(spec->samples, &spec->factors, entry->case_index, &run_samples, NULL); /* checked before */
+    bl_arena arena;
+    bl_arena_init(&arena);
+    bl_trial_record record;
+    int code = bl_record_make(result, entry, run_samples, &arena, &record, err);
+    if (code == BL_OK)
+        code = bl_store_add_trial(s->sweep->store, s->sweep->id, &record, NULL, err);
+    if (code == BL_OK)
+        say_result(s, &record);
+    bl_arena_clear(&arena);
+    return code;
+}
+
+static void count_outcome(sitting *s, const bl_trial_result *result)
+{
+    const bl_plan_entry *entry = &s->left.items[s->at];
+    if (result->outcome == BL_OUTCOME_INTERRUPTED) {
+        s->outcome->interrupted = true;
+        return;
+    }
+    bool ok = result->outcome == BL_OUTCOME_OK;
+    s->outcome->n_ran++;
+    s->outcome->n_failed += !ok;
+    s->first_block_ran += entry->block == 0;
+    s->first_block_ok += entry->block == 0 && ok;
+    bl_eta_add(&s->eta, entry->case_index, result->wall_s);
+}
+
+static int run_trial(sitting *s, bl_error *err)
+{
+    const bl_sweep_spec *spec = s->sweep->spec;
+    const bl_plan_entry *entry = &s->left.items[s->at];
+    bl_strv argv;
+    name_case(s);
+    int code = bl_sweep_spec_argv(spec, entry->case_index, &argv, err);
+    int log_fd = -1;
+    if (code == BL_OK)
+        code = open_log(s, &log_fd, err);
+    if (code == BL_OK) {
+        say_command(s, &argv);
+        bl_trial_spec trial = {
+            .argv = argv.items,
+            .cwd = spec->cwd,
+            .batch = strtoll(bl_factors_value(&spec->factors, entry->case_index, 0), NULL, 10),
+            .trial = (int64_t)(entry->block * s->plan.n_cases + entry->position) + 1,
+            .max_steps = spec->steps,
+            .time_s = spec->time_s,
+            .setup_s = spec->setup_s,
+            .log_fd = log_fd,
+            .interrupt = &bl_interrupt_count,
+            .on_progress = show_progress,
+            .context = s,
+        };
+        bl_trial_result result;
+        code = bl_trial_run(s->sweep->launcher, &trial, &result, err);
+        bl_live_erase(s->sweep->live);
+        if (code == BL_OK)
+            code = store_result(s, &result, err);
+        if (code == BL_OK)
+            count_outcome(s, &result);
+        bl_trial_result_clear(&result);
+    }
+    if (log_fd >= 0)
+        close(log_fd);
+    bl_strv_clear(&argv);
+    return code;
+}
+
+/* Where not one case of the first block worked, the other blocks would only repeat it. */
+static bool hopeless(const sitting *s)
+{
+    return s->n_before == 0 && s->first_block_ran == s->plan.n_cases && s->first_block_ok == 0 &&
+           s->at + 1 < s->left.len;
+}
+
+static int run_all(sitting *s, bl_error *err)
+{
+    int code = BL_OK;
+    for (s->at = 0; code == BL_OK && s->at < s->left.len && bl_interrupt_count == 0; s->at++) {
+        code = run_trial(s, err);
+        if (code == BL_OK && hopeless(s)) {
+            code = BL_FAIL(err, BL_ERR_FAILED, "no trial of the first block succeeded, so the others were not run");
+            bl_error_remedy(err, "batchlab show %lld tells why; --keep-logs DIR keeps the output",
+                            (long long)s->sweep->id);
+        }
+    }
+    s->outcome->interrupted = s->outcome->interrupted || bl_interrupt_count > 0;
+    return code;
+}
+
+int bl_sweep_run(const bl_sweep *sweep, bl_sweep_outcome *outcome, bl_error *err)
+{
+    *outcome = (bl_sweep_outcome){0};
+    sitting s = {.sweep = sweep, .outcome = outcome};
+    bl_str_init(&s.label);
+    int code = sweep->keep_logs ? bl_fs_mkdirs(sweep->keep_logs, err) : BL_OK;
+    if (code == BL_OK)
+        code = make_plan(&s, err);
+    if (code == BL_OK)
+        code = run_all(&s, err);
+    bool finished = code == BL_OK && !outcome->interrupted;
+    bl_error ignored = {0}; /* the first failure is the one to tell */
+    int ended = bl_store_end(sweep->store, sweep->id, finished ? BL_EXPERIMENT_FINISHED : BL_EXPERIMENT_INTERRUPTED,
+                             code == BL_OK ? err : &ignored);
+    bl_plan_clear(&s.plan);
+    bl_plan_clear(&s.left);
+    bl_eta_clear(&s.eta);
+    bl_str_clear(&s.label);
+    return code == BL_OK ? ended : code;
+}

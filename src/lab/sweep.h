@@ -1,0 +1,33 @@
+/* Runs the trials of a sweep and stores each as it ends. */
+#ifndef BL_LAB_SWEEP_H
+#define BL_LAB_SWEEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "lab/live.h"
+#include "lab/sweep_spec.h"
+#include "store/store.h"
+#include "trial/launcher.h"
+
+typedef struct bl_sweep {
+    const bl_sweep_spec *spec;
+    bl_store *store;
+    int64_t id; /* of the experiment, begun or claimed */
+    bl_launcher *launcher;
+    bl_live *live;
+    const char *keep_logs; /* a folder, or NULL */
+    bool verbose;
+} bl_sweep;
+
+typedef struct bl_sweep_outcome {
+    size_t n_ran, n_failed; /* trials of this sitting; failed: any outcome but ok and interrupted */
+    bool interrupted;
+} bl_sweep_outcome;
+
+/* Runs what the experiment's stored trials leave to do. An interrupt (lab/interrupt.h) ends it well, with the
+ * experiment marked interrupted. After an error the experiment is marked interrupted too, where the store can. */
+int bl_sweep_run(const bl_sweep *sweep, bl_sweep_outcome *outcome, bl_error *err);
+
+#endif
