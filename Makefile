@@ -17,7 +17,7 @@ configure_tests = test -d $(1)/tests || \
     meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2) $(MESONFLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test quick asan fuzz bench style layers hdr-check format clean
+.PHONY: help setup build demo install test quick asan fuzz bench style tidy layers hdr-check format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,11 @@ bench: ## measure batchlab-train against PyTorch, about 10 minutes on a quiet ma
 style: ## check formatting, shell scripts and the length of files
 	@$(call setup,check)
 	@tools/check-style
+
+tidy: ## look for likely bugs with clang-tidy (.clang-tidy)
+	@$(call setup,build lab train check)
+	@$(call configure,$(BUILD))
+	@git ls-files 'src/*.c' | xargs -P 2 -n 8 clang-tidy -p $(BUILD) --quiet 2>/dev/null
 
 layers: ## check that includes follow the arrows of tools/layers.txt
 	@tools/check-layers --self-test
