@@ -65,10 +65,11 @@ fuzz: ## search for inputs that break a parser, FUZZ_SECONDS (30) for each targe
 	@ninja -C $(BUILD)-fuzz
 	@tools/fuzz $(BUILD)-fuzz/fuzz $(FUZZ_SECONDS)
 
-bench: ## measure batchlab-train against PyTorch, about 10 minutes on a quiet machine (BENCH="--blocks 7 ...")
+bench: ## measure the lab's own cost, and batchlab-train against PyTorch: 10 minutes on a quiet machine (BENCH="--blocks 7 ...")
 	@$(call setup,build lab train torch)
 	@$(call configure,$(BUILD))
 	@ninja -C $(BUILD)
+	@bench/overhead --lab $(BUILD)/src/lab/batchlab
 	@bench/compare --trainer $(BUILD)/src/train/batchlab-train --out $(BUILD)/bench.json $(BENCH)
 
 style: ## check formatting, shell scripts and the length of files

@@ -22,9 +22,9 @@
 #include "trial/spawn.h"
 #include "trial/wire.h"
 
-/* Looking at the tree's memory costs some 50 us a process. The pause after each look is this many times what the
- * look took, so that it stays below 0.4 % of one core, within these limits. */
-#define SAMPLE_PAUSE_FACTOR 250
+/* Looking at the tree's memory costs some 200 us for one process. The pause after each look is this many times what
+ * the look took, so that it stays below 0.2 % of one core, within these limits. */
+#define SAMPLE_PAUSE_FACTOR 500
 #define SAMPLE_PAUSE_MIN_NS 20000000LL
 #define SAMPLE_PAUSE_MAX_NS 1000000000LL
 /* A process stuck in the kernel does not die of SIGKILL at once, or ever. */
