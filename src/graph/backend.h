@@ -1,5 +1,5 @@
-/* What a backend gives to the executor. backend/cpu/cpu.h has the CPU's; bl_backend_reference (doubles, plain
- * layouts, the ops' own references) is the yardstick of the tests. */
+/* What a backend gives to the executor: backend/cpu/cpu.h has the CPU's. The yardstick of the tests is no backend, but
+ * graph/reference.h. */
 #ifndef BL_GRAPH_BACKEND_H
 #define BL_GRAPH_BACKEND_H
 
@@ -11,6 +11,7 @@ typedef struct bl_kernel {
     int (*run)(struct bl_kernel *kernel, void *const *in, void *const *out, void *scratch, bl_error *err);
     void (*free)(struct bl_kernel *kernel); /* may be NULL: plain free() */
     size_t scratch_b;
+    size_t kept_b;       /* what the kernel itself holds on to: reordered weights */
     const char *label;   /* for profiles, static or owned by the kernel */
     uint64_t seed, step; /* set by the executor before each run */
 } bl_kernel;
@@ -23,9 +24,6 @@ typedef struct bl_backend {
     int (*assign_layouts)(void *state, bl_graph *graph, bl_error *err);
     /* Makes a node's kernel. */
     int (*lower)(void *state, const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err);
-    size_t f32_size; /* bytes of one BL_F32 element in this backend's buffers: 4, or 8 for the reference */
 } bl_backend;
-
-extern const bl_backend bl_backend_reference;
 
 #endif

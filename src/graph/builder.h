@@ -35,8 +35,7 @@ bl_value bl_build_add(bl_graph *graph, bl_value a, bl_value b);
 /* x (N, C, H, W) times s (N, C, 1, 1). */
 bl_value bl_build_gate(bl_graph *graph, bl_value x, bl_value s);
 bl_value bl_build_global_avg_pool(bl_graph *graph, bl_value x); /* -> (N, C, 1, 1) */
-bl_value bl_build_max_pool(bl_graph *graph, bl_value x, int kernel, int stride, int pad);
-bl_value bl_build_flatten(bl_graph *graph, bl_value x); /* (N, ...) -> (N, rest) */
+bl_value bl_build_flatten(bl_graph *graph, bl_value x);         /* (N, ...) -> (N, rest) */
 /* x (N, I) -> (N, outputs). `init` of kind 0 with init_set false: PyTorch's default. */
 typedef struct bl_linear_args {
     int outputs;

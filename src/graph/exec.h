@@ -1,4 +1,4 @@
-/* The executor: takes a built graph, applies the passes (fusion, differentiation, recomputing, layouts), plans
+/* The executor: takes a built graph, applies the passes (fusion, differentiation, layouts), plans
  * memory, and runs steps. The loss is the graph's output "loss"; a graph in training mode computes with each run the
  * gradient of every learnt parameter into the table's gradient slab (overwriting it). */
 #ifndef BL_GRAPH_EXEC_H
@@ -11,8 +11,8 @@ typedef struct bl_exec bl_exec;
 
 typedef struct bl_exec_options {
     int n_threads;           /* 0: all the process may use */
-    bool no_fuse;            /* leave normalisation and activation apart (for tests) */
-    bool no_recompute;       /* keep every activation that the backward pass reads */
+    bool no_fuse;            /* leave normalisation, activation and what reads them apart (for tests) */
+    bool no_reuse;           /* give every temporary its own memory (for tests) */
     bool profile;            /* time every node */
     bool plan_only;          /* plan memory, allocate nothing; such an executor cannot run */
     uint64_t memory_limit_b; /* planned bytes beyond this are BL_ERR_NOMEM; 0: no limit */
@@ -49,8 +49,6 @@ int bl_exec_bind(bl_exec *exec, const char *name, const void *data, bl_error *er
 int bl_exec_run(bl_exec *exec, bl_error *err);
 /* Copies an output (plain, floats) of the last run; n is its element count. */
 int bl_exec_read(const bl_exec *exec, const char *name, float *out, int64_t n, bl_error *err);
-/* The same in doubles: exact for bl_backend_reference, whose temporaries are doubles. */
-int bl_exec_read_f64(const bl_exec *exec, const char *name, double *out, int64_t n, bl_error *err);
 /* The step number that dropout draws from; counts up by itself after each run in training mode. */
 void bl_exec_set_step(bl_exec *exec, uint64_t step);
 

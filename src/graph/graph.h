@@ -21,11 +21,10 @@ typedef int bl_value; /* index of a value; BL_NO_VALUE where there is none */
 typedef enum bl_mode { BL_MODE_TRAIN, BL_MODE_EVAL } bl_mode;
 
 typedef enum bl_value_kind {
-    BL_VALUE_INPUT,  /* filled by the caller before each run, plain layout */
-    BL_VALUE_PARAM,  /* entry of the parameter table (also buffers) */
-    BL_VALUE_GRAD,   /* gradient slot of a parameter */
-    BL_VALUE_TEMP,   /* lives in the planned slab */
-    BL_VALUE_WEIGHTS /* a parameter in the backend's form, renewed when the parameters change */
+    BL_VALUE_INPUT, /* filled by the caller before each run, plain layout */
+    BL_VALUE_PARAM, /* entry of the parameter table (also buffers) */
+    BL_VALUE_GRAD,  /* gradient slot of a parameter */
+    BL_VALUE_TEMP   /* lives in the planned slab */
 } bl_value_kind;
 
 typedef struct bl_value_info {
@@ -33,8 +32,7 @@ typedef struct bl_value_info {
     bl_dtype dtype;
     bl_shape shape;
     bl_layout layout; /* set by the layout pass; plain before */
-    int param;        /* PARAM, GRAD, WEIGHTS: index in the table; else -1 */
-    int producer;     /* node that writes it first, or -1 */
+    int param;        /* PARAM, GRAD: index in the table; else -1 */
     const char *name; /* inputs and outputs; NULL for most */
     bool needs_grad;  /* a learnt parameter lies behind it */
     bool is_output;   /* kept until the run's end and readable */
@@ -67,10 +65,6 @@ typedef struct bl_dropout_attrs {
     uint32_t stream; /* tells the graph's dropouts apart */
 } bl_dropout_attrs;
 
-typedef struct bl_pool_attrs {
-    int kernel[2], stride[2], pad[2];
-} bl_pool_attrs;
-
 typedef struct bl_loss_attrs {
     float label_smoothing; /* in [0, 1) */
 } bl_loss_attrs;
@@ -81,7 +75,6 @@ typedef union bl_attrs {
     bl_norm_attrs norm;
     bl_act act;
     bl_dropout_attrs dropout;
-    bl_pool_attrs pool;
     bl_loss_attrs loss;
     bl_shape shape;
 } bl_attrs;
@@ -93,7 +86,11 @@ typedef struct bl_node {
     bl_value in[BL_MAX_IN]; /* BL_NO_VALUE for an absent optional one */
     bl_value out[BL_MAX_OUT];
     const char *name; /* the module's name, for profiles and errors; may be NULL */
-    bool backward;    /* emitted by differentiation or for recomputing */
+    bool backward;    /* emitted by differentiation */
+    /* Where a pass let this node normalise its first input as it reads it, instead of reading a stored result:
+     * in[norm_at .. norm_at + 3] are gamma, beta, mean and var. 0: it does not. */
+    int norm_at;
+    bl_norm_attrs norm;
 } bl_node;
 
 typedef struct bl_graph {

@@ -17,26 +17,26 @@ typedef struct bl_ref_call {
 } bl_ref_call;
 
 typedef enum bl_op_layout {
-    BL_OP_PLAIN,  /* every tensor plain */
-    BL_OP_FOLLOW, /* image-like inputs and outputs in the graph's image layout */
-    BL_OP_CONV    /* image layout, but a graph input may also come plain */
+    BL_OP_PLAIN, /* every tensor plain */
+    BL_OP_IMAGE, /* tensors with four dims in the graph's image layout */
+    BL_OP_COPY   /* either: the op that goes from one to the other */
 } bl_op_layout;
 
 typedef struct bl_op {
     const char *name;
     int min_in, max_in, n_out;
     bl_op_layout layout;
-    bool recompute;              /* cheap: its first output may be computed again in the backward pass */
-    int8_t updates[BL_MAX_OUT];  /* 1 + index of the input that output k overwrites (buffers); 0 = a new value */
-    int8_t in_place[BL_MAX_OUT]; /* 1 + index of an input whose memory output k may take over; 0 = none */
+    uint8_t shape_only;              /* bit i: of input i only the shape matters, its data need not live any more */
+    uint8_t weights_in, weights_out; /* bit i: input or output i has four dims, but is a filter and no image */
+    int8_t norm_at;                  /* where the inputs of an absorbed normalisation go (bl_node.norm_at); 0: never */
+    int8_t updates[BL_MAX_OUT];      /* 1 + index of the input that output k overwrites (buffers); 0 = a new value */
+    int8_t in_place[BL_MAX_OUT][2];  /* 1 + indices of inputs whose memory output k may take over; 0 = none */
 
     int (*infer)(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err);
-    /* Emits the nodes that turn the outputs' gradients d_out (BL_NO_VALUE where none flows) into those of the
-     * inputs that need one, and stores these in d_in (preset to BL_NO_VALUE). NULL: not differentiable. `node` is
-     * an index, since emitting moves the node array. */
+    /* Emits the nodes that turn the outputs' gradients d_out (BL_NO_VALUE where none flows; for a loss without any
+     * successor: where it is 1) into those of the inputs that need one, and stores these in d_in (preset to
+     * BL_NO_VALUE). NULL: not differentiable. `node` is an index, since emitting moves the node array. */
     int (*gradient)(bl_graph *graph, int node, const bl_value *d_out, bl_value *d_in, bl_error *err);
-    /* Emits what computes output 0 again; NULL: a copy of the node. Only for recompute. */
-    int (*again)(bl_graph *graph, int node, const bl_value *in, bl_value *out, bl_error *err);
     int (*reference)(const bl_ref_call *call, bl_error *err);
 } bl_op;
 
@@ -67,14 +67,12 @@ extern const bl_op bl_op_copy;            /* x -> x, also between layouts */
 /* pooling and shape (op_pool.c) */
 extern const bl_op bl_op_global_avg_pool;      /* x (N,C,H,W) -> y (N,C,1,1) */
 extern const bl_op bl_op_global_avg_pool_grad; /* dy, x (shape only) -> dx */
-extern const bl_op bl_op_max_pool;             /* x -> y */
-extern const bl_op bl_op_max_pool_grad;        /* x, dy -> dx */
 extern const bl_op bl_op_reshape;              /* x -> x in attrs.shape, plain */
 /* linear and loss (op_linear.c, op_loss.c) */
 extern const bl_op bl_op_linear;              /* x (N,I), w (O,I) [, bias] -> y (N,O) */
 extern const bl_op bl_op_linear_grad_data;    /* dy, w -> dx */
 extern const bl_op bl_op_linear_grad_weights; /* x, dy [, bias (shape only)] -> dw, dbias */
 extern const bl_op bl_op_softmax_loss;        /* logits (N,K), labels (N) int32 -> loss (1), probabilities (N,K) */
-extern const bl_op bl_op_softmax_loss_grad;   /* probabilities, labels, dloss -> dlogits */
+extern const bl_op bl_op_softmax_loss_grad;   /* probabilities, labels [, dloss; 1 where absent] -> dlogits */
 
 #endif

@@ -1,0 +1,96 @@
+/* Global average pooling, and reshaping. */
+#include "graph/op.h"
+
+#include <string.h>
+
+static int infer_pool(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
+{
+    char text[128];
+    if (in[0]->n_dims != 4)
+        return BL_FAIL(err, BL_ERR_INTERNAL, "pooling wants an image, not %s",
+                       bl_shape_format(in[0], text, sizeof text));
+    out[0] = BL_SHAPE4(in[0]->dim[0], in[0]->dim[1], 1, 1);
+    return BL_OK;
+}
+
+static int gradient_pool(bl_graph *graph, int index, const bl_value *d_out, bl_value *d_in, bl_error *err)
+{
+    const bl_node node = graph->nodes[index];
+    return bl_graph_emit(graph, &bl_op_global_avg_pool_grad, NULL, (bl_value[]){d_out[0], node.in[0]}, 2, node.name,
+                         d_in, err);
+}
+
+static int reference_pool(const bl_ref_call *call, bl_error *err)
+{
+    const bl_shape *x = call->in_shape[0];
+    int64_t pixels = x->dim[2] * x->dim[3];
+    memset(call->out[0], 0, (size_t)bl_shape_count(call->out_shape[0]) * sizeof(double));
+    for (int64_t i = 0; i < bl_shape_count(x); i++)
+        call->out[0][i / pixels] += call->in[0][i] / (double)pixels;
+    return BL_OK;
+}
+
+static int infer_pool_grad(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
+{
+    out[0] = *in[1];
+    return BL_OK;
+}
+
+static int reference_pool_grad(const bl_ref_call *call, bl_error *err)
+{
+    const bl_shape *x = call->out_shape[0];
+    int64_t pixels = x->dim[2] * x->dim[3];
+    for (int64_t i = 0; i < bl_shape_count(x); i++)
+        call->out[0][i] = call->in[0][i / pixels] / (double)pixels;
+    return BL_OK;
+}
+
+static int infer_reshape(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
+{
+    char a[128], b[128];
+    out[0] = node->attrs.shape;
+    if (bl_shape_count(in[0]) != bl_shape_count(&out[0]))
+        return BL_FAIL(err, BL_ERR_INTERNAL, "%s cannot become %s", bl_shape_format(in[0], a, sizeof a),
+                       bl_shape_format(&out[0], b, sizeof b));
+    return BL_OK;
+}
+
+static int gradient_reshape(bl_graph *graph, int index, const bl_value *d_out, bl_value *d_in, bl_error *err)
+{
+    const bl_node node = graph->nodes[index];
+    bl_attrs attrs = {.shape = graph->values[node.in[0]].shape};
+    return bl_graph_emit(graph, &bl_op_reshape, &attrs, d_out, 1, node.name, d_in, err);
+}
+
+static int reference_reshape(const bl_ref_call *call, bl_error *err)
+{
+    memcpy(call->out[0], call->in[0], (size_t)bl_shape_count(call->out_shape[0]) * sizeof(double));
+    return BL_OK;
+}
+
+const bl_op bl_op_global_avg_pool = {.name = "global_avg_pool",
+                                     .min_in = 1,
+                                     .max_in = 1,
+                                     .n_out = 1,
+                                     .layout = BL_OP_IMAGE,
+                                     .norm_at = 1,
+                                     .infer = infer_pool,
+                                     .gradient = gradient_pool,
+                                     .reference = reference_pool};
+const bl_op bl_op_global_avg_pool_grad = {.name = "global_avg_pool_grad",
+                                          .min_in = 2,
+                                          .max_in = 2,
+                                          .n_out = 1,
+                                          .layout = BL_OP_IMAGE,
+                                          .shape_only = 1 << 1,
+                                          .infer = infer_pool_grad,
+                                          .reference = reference_pool_grad};
+const bl_op bl_op_reshape = {.name = "reshape",
+                             .min_in = 1,
+                             .max_in = 1,
+                             .n_out = 1,
+                             .layout = BL_OP_PLAIN,
+                             .in_place = {{1}},
+                             .infer = infer_reshape,
+                             .gradient = gradient_reshape,
+                             .reference = reference_reshape};

@@ -1,0 +1,38 @@
+#include <string.h>
+
+#include "graph/op.h"
+
+const bl_op *const bl_op_table[] = {
+    &bl_op_conv2d,
+    &bl_op_conv2d_grad_data,
+    &bl_op_conv2d_grad_weights,
+    &bl_op_norm_act,
+    &bl_op_norm_act_apply,
+    &bl_op_norm_act_grad,
+    &bl_op_norm_track,
+    &bl_op_activation,
+    &bl_op_activation_grad,
+    &bl_op_add,
+    &bl_op_gate,
+    &bl_op_gate_grad,
+    &bl_op_dropout,
+    &bl_op_dropout_grad,
+    &bl_op_copy,
+    &bl_op_global_avg_pool,
+    &bl_op_global_avg_pool_grad,
+    &bl_op_reshape,
+    &bl_op_linear,
+    &bl_op_linear_grad_data,
+    &bl_op_linear_grad_weights,
+    &bl_op_softmax_loss,
+    &bl_op_softmax_loss_grad,
+    NULL,
+};
+
+const bl_op *bl_op_find(const char *name)
+{
+    for (size_t i = 0; bl_op_table[i]; i++)
+        if (strcmp(bl_op_table[i]->name, name) == 0)
+            return bl_op_table[i];
+    return NULL;
+}
