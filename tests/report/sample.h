@@ -1,0 +1,28 @@
+/* Experiments made up for the tests of this room: every figure known beforehand. */
+#ifndef BL_TESTS_REPORT_SAMPLE_H
+#define BL_TESTS_REPORT_SAMPLE_H
+
+#include "testing.h"
+
+#include "report/report.h"
+
+enum { SAMPLE_TRIALS_MAX = 64, SAMPLE_STEPS = 10 };
+
+typedef struct sample {
+    bl_experiment experiment;
+    bl_trial_record trials[SAMPLE_TRIALS_MAX];
+    bl_stored_step steps[SAMPLE_TRIALS_MAX][SAMPLE_STEPS];
+    bl_arena arena;
+    bl_analysis analysis;
+} sample;
+
+/* Batches 127, 128, 129 in `blocks` blocks; no trials yet. */
+void sample_init(sample *s, int64_t blocks);
+/* A trial whose warm steps take step_s seconds each, its first one ten times that. */
+bl_trial_record *sample_add(sample *s, size_t block, size_t case_index, double step_s);
+/* A trial of a program that marks nothing. */
+bl_trial_record *sample_add_silent(sample *s, size_t block, size_t case_index, double wall_s, double run_samples);
+void sample_analyse(sample *s);
+void sample_clear(sample *s);
+
+#endif
