@@ -1,8 +1,8 @@
 /* The project's own CPU kernels: what all of them share.
  *
  * Tensors are float32 and "blocked": [n][ceil(c / block)][h][w][block], the channels of the last block past c holding
- * zeros. Kernels rely on those zeros in what they read and write them in what they make. block is 8 or 16 where
- * oneDNN chose the layout; any value works (1 is plain NCHW), multiples of 16, 8 and 4 fast.
+ * zeros. Kernels rely on those zeros in what they read and write them in what they make. block is a multiple of 4, at
+ * most BL_K_BLOCK_MAX: 8 or 16, as oneDNN likes it.
  * Vectors with one number a channel (gamma, mean, bias, ...) and weights are plain: c entries, no padding. What has
  * one number an image and channel (gates, pooled means) is a blocked tensor with h = w = 1.
  *
@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 #include "graph/graph.h"
+
+#define BL_K_BLOCK_MAX 16
 
 typedef struct bl_k_shape {
     int n, c, h, w;

@@ -6,10 +6,12 @@
 
 #include "backend/cpu/kernels/common.h"
 
+#define BL_K_DW_MAX 15 /* largest k */
+
 typedef struct bl_k_dw {
     int n, c, block;
     int ih, iw, oh, ow; /* x is (n, c, ih, iw), y is (n, c, oh, ow) */
-    int k;              /* side of the filter: 3, 5 and 7 are fast, any other works */
+    int k;              /* side of the filter, at most BL_K_DW_MAX: 3, 5 and 7 are fast */
     int stride;         /* both directions: 1 and 2 are fast, any other works */
     int pad;            /* above and to the left; below and to the right it follows from oh and ow */
 } bl_k_dw;

@@ -11,7 +11,6 @@ void bl_k_act_forward(const bl_k_shape *shape, bl_act act, const float *x, float
 void bl_k_act_grad(size_t count, bl_act act, const float *x, const float *dy, float *dx);
 /* y = a + b; y may be either. */
 void bl_k_add(size_t count, const float *a, const float *b, float *y);
-void bl_k_fill(size_t count, float value, float *y);
 
 /* Inverted dropout: y = 0 with probability p, else x / (1 - p). Element i's fate is a function of (seed, step, stream,
  * i) by Philox4x32-10 (Salmon et al. 2011), so the backward pass is the same call on dy. i counts the elements of the

@@ -1,0 +1,74 @@
+/* The inner loops, once for each instruction set. A tile is one image's plane of one channel block:
+ * [pixels][block] floats. Vectors with one number a channel are `block` long, padded with zeros. Of use inside this
+ * folder. */
+#ifndef BL_BACKEND_CPU_KERNELS_TILES_H
+#define BL_BACKEND_CPU_KERNELS_TILES_H
+
+#include "backend/cpu/kernels/common.h"
+
+/* y = act(scale * x + shift): a normalisation as one multiplication and one addition. */
+typedef struct bl_k_affine {
+    float scale[BL_K_BLOCK_MAX], shift[BL_K_BLOCK_MAX];
+    bl_act act;
+} bl_k_affine;
+
+/* What the gradient of a normalisation needs of one channel block. */
+typedef struct bl_k_bn_block {
+    bl_k_affine affine;
+    float mean[BL_K_BLOCK_MAX], inv_std[BL_K_BLOCK_MAX];
+    /* dx = a * g + b * (x - mean) + c */
+    float a[BL_K_BLOCK_MAX], b[BL_K_BLOCK_MAX], c[BL_K_BLOCK_MAX];
+} bl_k_bn_block;
+
+/* g = dy * gate + add, before the activation's slope; gate and add NULL: 1, 0; dy NULL: 0. */
+typedef struct bl_k_incoming {
+    const float *dy;
+    const float *gate, *add;
+    float add_scale;
+} bl_k_incoming;
+
+typedef struct bl_k_dw_tile {
+    int block, ih, iw, oh, ow, k, stride, pad;
+    const bl_k_affine *affine; /* applied to x as it is read, or NULL */
+} bl_k_dw_tile;
+
+/* Floats of a row with its padding. */
+static inline size_t bl_k_dw_row_floats(int iw, int k, int stride, int pad, int block)
+{
+    return (size_t)(iw + 2 * pad + 2 * k + stride) * (size_t)block;
+}
+
+typedef struct bl_k_tiles {
+    int v; /* block must be a multiple of this */
+    /* Mean and sum of squared deviations. */
+    void (*stats)(const float *x, size_t pixels, int block, float *mean, float *m2);
+    void (*apply)(const float *x, size_t pixels, int block, const bl_k_affine *affine, const float *gate,
+                  const float *residual, float *y);
+    /* Sums over the pixels of g' = g act'(.) and of g' xhat. */
+    void (*grad_sums)(const float *x, const bl_k_incoming *in, size_t pixels, int block, const bl_k_bn_block *bn,
+                      float *sum_g, float *sum_gx);
+    void (*grad_apply)(const float *x, const bl_k_incoming *in, size_t pixels, int block, const bl_k_bn_block *bn,
+                       float *dx);
+    void (*pool)(const float *x, size_t pixels, int block, const bl_k_affine *affine, float *sum);
+    /* dx may be NULL; dgate gets the sum of dy * act(x). */
+    void (*gate_grad)(const float *x, const float *dy, size_t pixels, int block, const bl_k_affine *affine,
+                      const float *gate, float *dx, float *dgate);
+    /* rows: k * bl_k_dw_row_floats() of working memory, for x as wide as the wider of x and y. Filters are packed
+     * [k * k][block]. */
+    void (*dw_forward)(const bl_k_dw_tile *tile, const float *x, const float *w, const float *bias, float *y,
+                       float *rows);
+    void (*dw_grad_data)(const bl_k_dw_tile *tile, const float *dy, const float *w, float *dx, float *rows);
+    void (*dw_grad_weights)(const bl_k_dw_tile *tile, const float *x, const float *dy, float *d_w, float *rows);
+    void (*act_forward)(size_t count, bl_act act, const float *x, float *y);
+    void (*act_grad)(size_t count, bl_act act, const float *x, const float *dy, float *dx);
+    void (*add)(size_t count, const float *a, const float *b, float *y);
+} bl_k_tiles;
+
+extern const bl_k_tiles bl_k_tiles_portable;
+extern const bl_k_tiles bl_k_tiles_avx2;
+extern const bl_k_tiles bl_k_tiles_avx512;
+
+/* The fastest chosen ones that can do this block. */
+const bl_k_tiles *bl_k_tiles_for(int block);
+
+#endif
