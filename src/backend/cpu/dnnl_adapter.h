@@ -1,0 +1,54 @@
+/* All that the project asks of oneDNN: convolutions and matrix products in float32. The only place that knows its API
+ * (2.x), so that another version is another pair of these files. */
+#ifndef BL_BACKEND_CPU_DNNL_ADAPTER_H
+#define BL_BACKEND_CPU_DNNL_ADAPTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+typedef struct bl_dnnl bl_dnnl; /* engine and stream */
+
+int bl_dnnl_open(bl_dnnl **out, bl_error *err);
+void bl_dnnl_close(bl_dnnl *dnnl);
+/* "2.6.3"; static storage. */
+const char *bl_dnnl_version(void);
+/* The channel block (8 or 16) of the layout that oneDNN picks for a convolution when left free on this machine. */
+int bl_dnnl_preferred_block(bl_dnnl *dnnl);
+
+typedef struct bl_dnnl_conv_desc {
+    int n, c, h, w, o, oh, ow;
+    int kernel[2], stride[2], pad[2], dilation[2], groups;
+    bool bias;
+    bool plain_x; /* x is plain NCHW, not blocked */
+    int block;    /* of x and y */
+} bl_dnnl_conv_desc;
+
+typedef enum bl_dnnl_conv_kind { BL_DNNL_FORWARD, BL_DNNL_GRAD_DATA, BL_DNNL_GRAD_WEIGHTS } bl_dnnl_conv_kind;
+
+/* A convolution made ready. Weights come and go plain (O, C / groups, kh, kw); inside they take the form that oneDNN
+ * chose. keep_weights: the reordered weights are held between runs and renewed when told to (evaluation); else they
+ * live in the scratch of one run (training, where they change each time). */
+typedef struct bl_dnnl_conv bl_dnnl_conv;
+
+int bl_dnnl_conv_new(bl_dnnl *dnnl, const bl_dnnl_conv_desc *desc, bl_dnnl_conv_kind kind, bool keep_weights,
+                     bl_dnnl_conv **out, bl_error *err);
+void bl_dnnl_conv_free(bl_dnnl_conv *conv);
+size_t bl_dnnl_conv_scratch_b(const bl_dnnl_conv *conv);
+size_t bl_dnnl_conv_kept_b(const bl_dnnl_conv *conv);
+const char *bl_dnnl_conv_implementation(const bl_dnnl_conv *conv); /* "jit:avx2" */
+
+/* y = conv(x, w) + bias. weights_changed matters with keep_weights only. */
+int bl_dnnl_conv_forward(bl_dnnl_conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch,
+                         bool weights_changed, bl_error *err);
+int bl_dnnl_conv_grad_data(bl_dnnl_conv *conv, const float *dy, const float *w, float *dx, void *scratch,
+                           bl_error *err);
+int bl_dnnl_conv_grad_weights(bl_dnnl_conv *conv, const float *x, const float *dy, float *dw, float *dbias,
+                              void *scratch, bl_error *err);
+
+/* C (m x n) = op(A) op(B), row-major; `turn_a`: A is given as (k x m), `turn_b`: B as (n x k). */
+int bl_dnnl_gemm(bool turn_a, bool turn_b, int m, int n, int k, const float *a, const float *b, float *c,
+                 bl_error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* What the files of the CPU backend share. */
+#ifndef BL_BACKEND_CPU_INTERNAL_H
+#define BL_BACKEND_CPU_INTERNAL_H
+
+#include "backend/cpu/dnnl_adapter.h"
+#include "backend/cpu/kernels/common.h"
+#include "graph/backend.h"
+
+typedef struct bl_cpu {
+    bl_dnnl *dnnl;
+    int block; /* channels a block in images */
+} bl_cpu;
+
+bool bl_cpu_is_depthwise(const bl_graph *graph, const bl_node *node);
+int bl_cpu_assign_layouts(void *state, bl_graph *graph, bl_error *err);
+int bl_cpu_lower(void *state, const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err);
+
+/* The families of kernels; each makes the kernel of its ops. */
+typedef struct bl_cpu_kernel bl_cpu_kernel;
+typedef int bl_cpu_lowering(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel,
+                            bl_error *err);
+
+/* One kernel: what its run function needs. */
+struct bl_cpu_kernel {
+    bl_kernel base; /* first */
+    const bl_graph *graph;
+    const bl_node *node;
+    bl_k_shape image; /* the node's main image: input 0, or for gradients of it the output */
+    size_t count;     /* floats of it */
+    bl_dnnl_conv *conv;
+    uint64_t params_version; /* of the kept weights */
+    bool ran;
+};
+
+bl_cpu_lowering bl_cpu_lower_conv, bl_cpu_lower_norm, bl_cpu_lower_plain;
+
+/* An image tensor, or anything else as one long row. */
+bl_k_shape bl_cpu_shape(const bl_graph *graph, bl_value v);
+/* The normalisation that the node applies to its first input; NULL where there is none. */
+const struct bl_k_norm *bl_cpu_absorbed(const bl_node *node, void *const *in, struct bl_k_norm *out);
+
+#endif

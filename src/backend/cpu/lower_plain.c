@@ -1,0 +1,192 @@
+/* Everything that is neither a convolution nor a normalisation: a run function an op. */
+#include "backend/cpu/internal.h"
+
+#include <string.h>
+
+#include "backend/cpu/kernels/excite.h"
+#include "backend/cpu/kernels/pointwise.h"
+#include "graph/op.h"
+
+#define RUN(name) static int name(bl_kernel *base, void *const *in, void *const *out, void *scratch, bl_error *err)
+
+static const bl_cpu_kernel *self(const bl_kernel *base)
+{
+    return (const bl_cpu_kernel *)base;
+}
+
+static const bl_shape *shape_of(const bl_cpu_kernel *k, bl_value v)
+{
+    return &k->graph->values[v].shape;
+}
+
+RUN(run_activation)
+{
+    bl_k_act_forward(&self(base)->image, self(base)->node->attrs.act, in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_activation_grad)
+{
+    bl_k_act_grad(self(base)->count, self(base)->node->attrs.act, in[0], in[1], out[0]);
+    return BL_OK;
+}
+
+RUN(run_add)
+{
+    bl_k_add(self(base)->count, in[0], in[1], out[0]);
+    return BL_OK;
+}
+
+RUN(run_gate)
+{
+    bl_k_norm norm;
+    bl_k_gate_forward(&self(base)->image, bl_cpu_absorbed(self(base)->node, in, &norm), in[0], in[1], out[0], scratch);
+    return BL_OK;
+}
+
+RUN(run_gate_grad)
+{
+    bl_k_norm norm;
+    bl_k_gate_grad(&self(base)->image, bl_cpu_absorbed(self(base)->node, in, &norm), in[0], in[1], in[2], out[0],
+                   out[1], scratch);
+    return BL_OK;
+}
+
+RUN(run_dropout)
+{
+    const bl_dropout_attrs *a = &self(base)->node->attrs.dropout;
+    bl_k_dropout dropout = {.p = a->p, .stream = a->stream, .seed = base->seed, .step = base->step};
+    bl_k_dropout_apply(&self(base)->image, &dropout, in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_copy)
+{
+    const bl_value_info *from = &self(base)->graph->values[self(base)->node->in[0]];
+    const bl_value_info *to = &self(base)->graph->values[self(base)->node->out[0]];
+    bl_k_shape blocked = bl_cpu_shape(
+        self(base)->graph, to->layout.kind == BL_LAYOUT_BLOCKED ? self(base)->node->out[0] : self(base)->node->in[0]);
+    if (bl_layout_equal(&from->layout, &to->layout))
+        memcpy(out[0], in[0], self(base)->count * sizeof(float));
+    else if (to->layout.kind == BL_LAYOUT_BLOCKED)
+        bl_k_to_blocked(&blocked, in[0], out[0]);
+    else
+        bl_k_to_plain(&blocked, in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_pool)
+{
+    bl_k_norm norm;
+    bl_k_pool_forward(&self(base)->image, bl_cpu_absorbed(self(base)->node, in, &norm), in[0], out[0], scratch);
+    return BL_OK;
+}
+
+RUN(run_pool_grad)
+{
+    bl_k_shape x = bl_cpu_shape(self(base)->graph, self(base)->node->out[0]);
+    bl_k_pool_grad(&x, in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_reshape)
+{
+    if (in[0] != out[0])
+        memcpy(out[0], in[0], (size_t)bl_shape_count(shape_of(self(base), self(base)->node->out[0])) * sizeof(float));
+    return BL_OK;
+}
+
+RUN(run_linear)
+{
+    const bl_shape *x = shape_of(self(base), self(base)->node->in[0]),
+                   *y = shape_of(self(base), self(base)->node->out[0]);
+    int rows = (int)x->dim[0], inner = (int)x->dim[1], n_out = (int)y->dim[1];
+    int code = bl_dnnl_gemm(false, true, rows, n_out, inner, in[0], in[1], out[0], err);
+    const float *bias = in[2];
+    float *result = out[0];
+    for (int i = 0; code == BL_OK && bias && i < rows; i++)
+        for (int o = 0; o < n_out; o++)
+            result[(size_t)i * (size_t)n_out + (size_t)o] += bias[o];
+    return code;
+}
+
+RUN(run_linear_grad_data)
+{
+    const bl_shape *dy = shape_of(self(base), self(base)->node->in[0]),
+                   *w = shape_of(self(base), self(base)->node->in[1]);
+    return bl_dnnl_gemm(false, false, (int)dy->dim[0], (int)w->dim[1], (int)dy->dim[1], in[0], in[1], out[0], err);
+}
+
+RUN(run_linear_grad_weights)
+{
+    const bl_shape *x = shape_of(self(base), self(base)->node->in[0]),
+                   *dy = shape_of(self(base), self(base)->node->in[1]);
+    int rows = (int)dy->dim[0], n_out = (int)dy->dim[1];
+    const float *d = in[1];
+    float *dbias = out[1];
+    for (int o = 0; dbias && o < n_out; o++) {
+        double sum = 0;
+        for (int i = 0; i < rows; i++)
+            sum += (double)d[(size_t)i * (size_t)n_out + (size_t)o];
+        dbias[o] = (float)sum;
+    }
+    return bl_dnnl_gemm(true, false, n_out, (int)x->dim[1], rows, in[1], in[0], out[0], err);
+}
+
+RUN(run_loss)
+{
+    const bl_shape *x = shape_of(self(base), self(base)->node->in[0]);
+    double loss;
+    bl_k_softmax_loss((int)x->dim[0], (int)x->dim[1], in[0], in[1], self(base)->node->attrs.loss.label_smoothing,
+                      out[1], &loss, NULL);
+    *(float *)out[0] = (float)loss;
+    return BL_OK;
+}
+
+RUN(run_loss_grad)
+{
+    const bl_shape *x = shape_of(self(base), self(base)->node->in[0]);
+    const float *dloss = in[2];
+    bl_k_softmax_loss_grad((int)x->dim[0], (int)x->dim[1], in[0], in[1], self(base)->node->attrs.loss.label_smoothing,
+                           dloss ? *dloss : 1, out[0]);
+    return BL_OK;
+}
+
+int bl_cpu_lower_plain(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel, bl_error *err)
+{
+    static const struct {
+        const bl_op *op;
+        int (*run)(bl_kernel *, void *const *, void *const *, void *, bl_error *);
+    } table[] = {
+        {&bl_op_activation, run_activation},
+        {&bl_op_activation_grad, run_activation_grad},
+        {&bl_op_add, run_add},
+        {&bl_op_gate, run_gate},
+        {&bl_op_gate_grad, run_gate_grad},
+        {&bl_op_dropout, run_dropout},
+        {&bl_op_dropout_grad, run_dropout},
+        {&bl_op_copy, run_copy},
+        {&bl_op_global_avg_pool, run_pool},
+        {&bl_op_global_avg_pool_grad, run_pool_grad},
+        {&bl_op_reshape, run_reshape},
+        {&bl_op_linear, run_linear},
+        {&bl_op_linear_grad_data, run_linear_grad_data},
+        {&bl_op_linear_grad_weights, run_linear_grad_weights},
+        {&bl_op_softmax_loss, run_loss},
+        {&bl_op_softmax_loss_grad, run_loss_grad},
+    };
+    for (size_t i = 0; i < BL_ARRAY_LEN(table); i++)
+        if (table[i].op == node->op)
+            kernel->base.run = table[i].run;
+    if (!kernel->base.run)
+        return BL_FAIL(err, BL_ERR_INTERNAL, "the CPU backend has no kernel for it");
+    /* The blocked image of an input that may have come as (N, C) in memory. */
+    if (node->op->layout == BL_OP_IMAGE && graph->values[node->in[0]].shape.n_dims == 4) {
+        const bl_shape *x = &graph->values[node->in[0]].shape;
+        kernel->image = (bl_k_shape){
+            .n = (int)x->dim[0], .c = (int)x->dim[1], .h = (int)x->dim[2], .w = (int)x->dim[3], .block = cpu->block};
+        kernel->count = bl_k_count(&kernel->image);
+    }
+    kernel->base.scratch_b = bl_k_excite_scratch_b(&kernel->image);
+    return BL_OK;
+}
