@@ -1,0 +1,333 @@
+#include "testing.h"
+
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/op.h"
+#include "graph/passes.h"
+
+#define STEP 1e-5
+
+bl_value case_param(bl_graph *graph, const char *name, bl_shape shape)
+{
+    int index = -1;
+    if (graph->error.code != BL_OK ||
+        bl_params_declare(graph->params, name, &shape, (bl_init){.kind = BL_INIT_NORMAL, .a = 1}, false, false, &index,
+                          &graph->error) != BL_OK)
+        return BL_NO_VALUE;
+    bl_value v = bl_graph_add_value(graph, BL_VALUE_PARAM, BL_F32, &shape, &graph->error);
+    if (v >= 0) {
+        graph->values[v].param = index;
+        graph->values[v].needs_grad = graph->mode == BL_MODE_TRAIN;
+    }
+    return v;
+}
+
+static bl_value conv(bl_graph *g, bl_shape x, bl_conv2d_args args)
+{
+    return bl_build_conv2d(g, "conv", case_param(g, "x", x), args);
+}
+
+#define CONV(function, shape, ...)                                                                                     \
+    static bl_value function(bl_graph *g)                                                                              \
+    {                                                                                                                  \
+        return conv(g, shape, (bl_conv2d_args){__VA_ARGS__});                                                          \
+    }
+CONV(conv_1x1, BL_SHAPE4(2, 5, 4, 3), .out_channels = 20, .kernel = 1)
+CONV(conv_3x3_bias, BL_SHAPE4(2, 3, 6, 5), .out_channels = 4, .kernel = 3, .pad = 1, .bias = true)
+CONV(conv_stride, BL_SHAPE4(2, 18, 7, 8), .out_channels = 3, .kernel = 3, .pad = 1, .stride = 2)
+CONV(conv_1x1_stride, BL_SHAPE4(2, 4, 6, 6), .out_channels = 3, .kernel = 1, .stride = 2)
+CONV(conv_dilation, BL_SHAPE4(1, 2, 7, 7), .out_channels = 3, .kernel = 3, .pad = 2, .dilation = 2)
+CONV(conv_groups, BL_SHAPE4(2, 4, 5, 5), .out_channels = 6, .kernel = 3, .pad = 1, .groups = 2)
+CONV(conv_pixel, BL_SHAPE4(3, 20, 1, 1), .out_channels = 7, .kernel = 1, .bias = true)
+CONV(depthwise_3, BL_SHAPE4(2, 5, 6, 7), .out_channels = 5, .kernel = 3, .pad = 1, .groups = 5)
+CONV(depthwise_3_stride, BL_SHAPE4(2, 18, 7, 6), .out_channels = 18, .kernel = 3, .pad = 1, .stride = 2, .groups = 18)
+CONV(depthwise_5_bias, BL_SHAPE4(2, 3, 8, 6), .out_channels = 3, .kernel = 5, .pad = 2, .groups = 3, .bias = true)
+CONV(depthwise_5_stride, BL_SHAPE4(1, 3, 9, 8), .out_channels = 3, .kernel = 5, .pad = 2, .stride = 2, .groups = 3)
+CONV(depthwise_7, BL_SHAPE4(1, 2, 8, 8), .out_channels = 2, .kernel = 7, .pad = 3, .groups = 2)
+CONV(depthwise_2_unpadded, BL_SHAPE4(1, 3, 5, 5), .out_channels = 3, .kernel = 2, .stride = 3, .groups = 3)
+CONV(depthwise_dilated, BL_SHAPE4(1, 3, 7, 7), .out_channels = 3, .kernel = 3, .pad = 2, .dilation = 2, .groups = 3)
+
+static bl_value norm_image(bl_graph *g)
+{
+    return bl_build_batch_norm(g, "norm", case_param(g, "x", BL_SHAPE4(3, 5, 3, 4)), 0, 0);
+}
+
+static bl_value norm_matrix(bl_graph *g)
+{
+    return bl_build_batch_norm(g, "norm", case_param(g, "x", BL_SHAPE2(7, 5)), 1e-3f, 0.2f);
+}
+
+static bl_value norm_act(bl_graph *g, bl_act act)
+{
+    bl_value y = bl_build_batch_norm(g, "norm", case_param(g, "x", BL_SHAPE4(3, 5, 3, 4)), 0, 0);
+    return bl_build_activation(g, y, act);
+}
+
+static bl_value activation(bl_graph *g, bl_act act)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE4(2, 5, 3, 4));
+    return bl_build_add(g, bl_build_activation(g, x, act),
+                        bl_build_activation(g, case_param(g, "z", BL_SHAPE4(2, 5, 3, 4)), act));
+}
+
+#define ACT(lower, ACT_NAME)                                                                                           \
+    static bl_value norm_##lower(bl_graph *g)                                                                          \
+    {                                                                                                                  \
+        return norm_act(g, ACT_NAME);                                                                                  \
+    }                                                                                                                  \
+    static bl_value act_##lower(bl_graph *g)                                                                           \
+    {                                                                                                                  \
+        return activation(g, ACT_NAME);                                                                                \
+    }
+ACT(relu, BL_ACT_RELU)
+ACT(relu6, BL_ACT_RELU6)
+ACT(hardswish, BL_ACT_HARDSWISH)
+ACT(hardsigmoid, BL_ACT_HARDSIGMOID)
+ACT(sigmoid, BL_ACT_SIGMOID)
+ACT(silu, BL_ACT_SILU)
+ACT(gelu, BL_ACT_GELU)
+ACT(leaky, BL_ACT_LEAKY)
+
+static bl_value residual(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE4(2, 6, 4, 4));
+    bl_value y = bl_build_conv2d(g, "conv", x, (bl_conv2d_args){.out_channels = 6, .kernel = 1});
+    return bl_build_add(g, x, bl_build_batch_norm(g, "norm", y, 0, 0));
+}
+
+/* One value read three times: its gradients are summed. */
+static bl_value shared(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE2(3, 4));
+    bl_value s = bl_build_activation(g, x, BL_ACT_SIGMOID);
+    return bl_build_add(g, bl_build_add(g, s, x), bl_build_add(g, s, s));
+}
+
+static bl_value pool(bl_graph *g)
+{
+    return bl_build_global_avg_pool(g, case_param(g, "x", BL_SHAPE4(2, 19, 3, 5)));
+}
+
+static bl_value gate(bl_graph *g)
+{
+    return bl_build_gate(g, case_param(g, "x", BL_SHAPE4(2, 19, 3, 2)), case_param(g, "s", BL_SHAPE4(2, 19, 1, 1)));
+}
+
+static bl_value linear(bl_graph *g)
+{
+    return bl_build_linear(g, "linear", case_param(g, "x", BL_SHAPE2(4, 9)), (bl_linear_args){.outputs = 6});
+}
+
+static bl_value linear_bias(bl_graph *g)
+{
+    bl_value x = bl_build_activation(g, case_param(g, "x", BL_SHAPE2(4, 9)), BL_ACT_SILU);
+    return bl_build_linear(g, "linear", x, (bl_linear_args){.outputs = 6, .bias = true});
+}
+
+static bl_value dropout_image(bl_graph *g)
+{
+    return bl_build_dropout(g, case_param(g, "x", BL_SHAPE4(2, 19, 3, 4)), 0.3f);
+}
+
+static bl_value dropout_matrix(bl_graph *g)
+{
+    bl_value x = bl_build_dropout(g, case_param(g, "x", BL_SHAPE2(5, 33)), 0.5f);
+    return bl_build_dropout(g, x, 0.1f);
+}
+
+/* An inverted residual with squeeze and excitation: every normalisation that a reader can take over. */
+static bl_value inverted_residual(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE4(2, 6, 6, 5));
+    bl_value y = bl_build_conv2d(g, "expand", x, (bl_conv2d_args){.out_channels = 18, .kernel = 1});
+    y = bl_build_activation(g, bl_build_batch_norm(g, "expand_norm", y, 0, 0), BL_ACT_HARDSWISH);
+    y = bl_build_conv2d(g, "depthwise", y, (bl_conv2d_args){.out_channels = 18, .kernel = 5, .pad = 2, .groups = 18});
+    y = bl_build_activation(g, bl_build_batch_norm(g, "depthwise_norm", y, 0, 0), BL_ACT_HARDSWISH);
+    bl_value s = bl_build_global_avg_pool(g, y);
+    s = bl_build_conv2d(g, "fc1", s, (bl_conv2d_args){.out_channels = 8, .kernel = 1, .bias = true});
+    s = bl_build_activation(g, s, BL_ACT_SILU);
+    s = bl_build_conv2d(g, "fc2", s, (bl_conv2d_args){.out_channels = 18, .kernel = 1, .bias = true});
+    y = bl_build_gate(g, y, bl_build_activation(g, s, BL_ACT_HARDSIGMOID));
+    y = bl_build_conv2d(g, "project", y, (bl_conv2d_args){.out_channels = 6, .kernel = 1});
+    return bl_build_add(g, x, bl_build_batch_norm(g, "project_norm", y, 0, 0));
+}
+
+const graph_case graph_cases[] = {
+    {"conv 1x1", conv_1x1, 0, false},
+    {"conv 3x3 with bias", conv_3x3_bias, 0, false},
+    {"conv 3x3, stride 2", conv_stride, 0, false},
+    {"conv 1x1, stride 2", conv_1x1_stride, 0, false},
+    {"conv 3x3, dilated", conv_dilation, 0, false},
+    {"conv 3x3 in groups", conv_groups, 0, false},
+    {"conv of one pixel", conv_pixel, 0, false},
+    {"depthwise 3x3", depthwise_3, 0, false},
+    {"depthwise 3x3, stride 2", depthwise_3_stride, 0, false},
+    {"depthwise 5x5 with bias", depthwise_5_bias, 0, false},
+    {"depthwise 5x5, stride 2", depthwise_5_stride, 0, false},
+    {"depthwise 7x7", depthwise_7, 0, false},
+    {"depthwise 2x2, stride 3", depthwise_2_unpadded, 0, false},
+    {"depthwise 3x3, dilated", depthwise_dilated, 0, false},
+    {"norm of images", norm_image, 0, false},
+    {"norm of a matrix", norm_matrix, 0, false},
+    {"norm, relu", norm_relu, 0, true},
+    {"norm, relu6", norm_relu6, 0, true},
+    {"norm, hardswish", norm_hardswish, 0, true},
+    {"norm, hardsigmoid", norm_hardsigmoid, 0, true},
+    {"norm, sigmoid", norm_sigmoid, 0, false},
+    {"norm, silu", norm_silu, 0, false},
+    {"norm, gelu", norm_gelu, 0, false},
+    {"norm, leaky", norm_leaky, 0, true},
+    {"relu", act_relu, 0, true},
+    {"relu6", act_relu6, 0, true},
+    {"hardswish", act_hardswish, 0, true},
+    {"hardsigmoid", act_hardsigmoid, 0, true},
+    {"sigmoid", act_sigmoid, 0, false},
+    {"silu", act_silu, 0, false},
+    {"gelu", act_gelu, 0, false},
+    {"leaky", act_leaky, 0, true},
+    {"residual", residual, 0, false},
+    {"shared value", shared, 0, false},
+    {"global average pool", pool, 0, false},
+    {"gate", gate, 0, false},
+    {"linear", linear, 0.1f, false},
+    {"linear with bias", linear_bias, 0, false},
+    {"dropout of images", dropout_image, 0, false},
+    {"dropout of a matrix, twice", dropout_matrix, 0.2f, false},
+    {"inverted residual", inverted_residual, 0.1f, true},
+};
+const int n_graph_cases = (int)BL_ARRAY_LEN(graph_cases);
+
+/* ---- around them ---- */
+
+static void must(int code, const bl_error *err)
+{
+    if (code != BL_OK)
+        fail_msg("%s", err->message);
+}
+
+const int32_t *case_labels(const bl_graph *graph)
+{
+    static int32_t labels[16];
+    bl_shape shape = graph->values[bl_graph_find_value(graph, "y")].shape;
+    assert_true(shape.dim[0] <= (int64_t)BL_ARRAY_LEN(labels));
+    for (int64_t i = 0; i < shape.dim[0]; i++)
+        labels[i] = (int32_t)((i * 7 + 1) % shape.dim[1]);
+    if (shape.dim[0] > 2)
+        labels[1] = -1;
+    return labels;
+}
+
+static void odd_buffers(bl_params *params)
+{
+    for (int i = 0; i < bl_params_count(params); i++) {
+        const bl_param *p = bl_params_at(params, i);
+        for (int64_t k = 0; k < p->count; k++)
+            if (p->buffer)
+                bl_params_value(params, i)[k] = 0.5f + 0.25f * (float)(k % 5);
+            else if (p->init.kind == BL_INIT_ONES || p->init.kind == BL_INIT_ZEROS)
+                bl_params_value(params, i)[k] += 0.125f * (float)(k % 7) - 0.25f;
+    }
+    bl_params_touch(params);
+}
+
+bl_graph *case_graph(const graph_case *c, bl_mode mode, bl_params **params)
+{
+    bl_error err = {0};
+    bool fresh = *params == NULL;
+    if (fresh)
+        must(bl_params_new(params, &err), &err);
+    bl_graph *graph = NULL;
+    must(bl_graph_new(*params, mode, &graph, &err), &err);
+    bl_value y = bl_build_flatten(graph, c->build(graph));
+    bl_build_output(graph, "y", y);
+    bl_shape rows = bl_build_shape(graph, y);
+    bl_value labels = bl_build_input(graph, "labels", BL_I32, BL_SHAPE1(rows.dim[0]));
+    bl_build_softmax_cross_entropy(graph, y, labels, c->label_smoothing);
+    must(bl_graph_finish(graph, &err), &err);
+    if (fresh) {
+        must(bl_params_alloc(*params, true, &err), &err);
+        must(bl_params_init(*params, 5, &err), &err);
+        odd_buffers(*params);
+    }
+    return graph;
+}
+
+bl_reference *case_reference(const bl_graph *graph)
+{
+    bl_error err = {0};
+    bl_reference *reference = NULL;
+    must(bl_reference_new(graph, &reference, &err), &err);
+    bl_value labels = bl_graph_find_value(graph, "labels");
+    const int32_t *data = case_labels(graph);
+    for (int64_t i = 0; i < graph->values[labels].shape.dim[0]; i++)
+        bl_reference_data(reference, labels)[i] = data[i];
+    return reference;
+}
+
+double case_loss(const bl_graph *graph, bl_reference *reference)
+{
+    bl_error err = {0};
+    must(bl_reference_run(reference, 0, 0, &err), &err);
+    return bl_reference_data(reference, bl_graph_find_value(graph, "loss"))[0];
+}
+
+bl_value case_grad(const bl_graph *graph, int param)
+{
+    for (int v = 0; v < graph->n_values; v++)
+        if (graph->values[v].kind == BL_VALUE_GRAD && graph->values[v].param == param)
+            return v;
+    return BL_NO_VALUE;
+}
+
+double relative_error(const double *a, const double *b, int64_t n)
+{
+    double difference = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        difference += (a[i] - b[i]) * (a[i] - b[i]);
+        size += b[i] * b[i];
+    }
+    if (isnan(difference))
+        return INFINITY;
+    return difference == 0 ? 0 : size == 0 ? 1 : sqrt(difference / size);
+}
+
+double gradient_error(bl_graph *graph)
+{
+    bl_error err = {0};
+    bl_value loss = bl_graph_find_value(graph, "loss"), one = BL_NO_VALUE;
+    int n_forward = graph->n_nodes;
+    must(bl_graph_differentiate(graph, &loss, &one, 1, &err), &err);
+    bl_reference *at = case_reference(graph);
+    case_loss(graph, at);
+    graph->n_nodes = n_forward; /* the differences need no backward pass */
+    double worst = 0;
+    for (int v = 0; v < graph->n_values; v++) {
+        if (graph->values[v].kind != BL_VALUE_PARAM || !graph->values[v].needs_grad)
+            continue;
+        bl_value gradient = case_grad(graph, graph->values[v].param);
+        assert_true(gradient >= 0);
+        int64_t n = bl_shape_count(&graph->values[v].shape);
+        double *numeric = calloc((size_t)n, sizeof *numeric);
+        assert_non_null(numeric);
+        bl_reference *moved = case_reference(graph);
+        for (int64_t i = 0; i < n; i++) {
+            double *x = bl_reference_data(moved, v) + i, kept = *x;
+            *x = kept + STEP;
+            double above = case_loss(graph, moved);
+            *x = kept - STEP;
+            numeric[i] = (above - case_loss(graph, moved)) / (2 * STEP);
+            *x = kept;
+        }
+        double error = relative_error(bl_reference_data(at, gradient), numeric, n);
+        worst = fmax(worst, error);
+        bl_reference_free(moved);
+        free(numeric);
+    }
+    bl_reference_free(at);
+    return worst;
+}
