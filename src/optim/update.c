@@ -1,10 +1,10 @@
-#include "backend/cpu/kernels/update.h"
+#include "optim/update.h"
 
 #include <math.h>
 
-void bl_k_sgd_step(size_t count, const bl_k_sgd *sgd, float *w, const float *g, float *m)
+void bl_update_sgd(size_t count, const bl_sgd *sgd, float *w, const float *g, float *m)
 {
-    const bl_k_sgd s = *sgd;
+    const bl_sgd s = *sgd;
 #pragma omp parallel for simd schedule(static)
     for (size_t i = 0; i < count; i++) {
         float d = g[i] + s.weight_decay * w[i];
@@ -16,9 +16,9 @@ void bl_k_sgd_step(size_t count, const bl_k_sgd *sgd, float *w, const float *g, 
     }
 }
 
-void bl_k_adam_step(size_t count, const bl_k_adam *adam, float *w, const float *g, float *m, float *v)
+void bl_update_adam(size_t count, const bl_adam *adam, float *w, const float *g, float *m, float *v)
 {
-    const bl_k_adam a = *adam;
+    const bl_adam a = *adam;
     double c1 = 1 - pow((double)a.beta1, (double)a.step), c2 = 1 - pow((double)a.beta2, (double)a.step);
     float rate = (float)((double)a.lr / c1), root = (float)(1 / sqrt(c2));
     float shrink = a.decoupled ? 1 - a.lr * a.weight_decay : 1, coupled = a.decoupled ? 0 : a.weight_decay;

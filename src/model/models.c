@@ -1,0 +1,17 @@
+#include "model/model.h"
+
+#include <string.h>
+
+const bl_model *const bl_models[] = {
+    &bl_model_mobilenet_v3_large,
+    &bl_model_tiny_cnn,
+    NULL,
+};
+
+const bl_model *bl_model_find(const char *name)
+{
+    for (size_t i = 0; bl_models[i]; i++)
+        if (strcmp(bl_models[i]->name, name) == 0)
+            return bl_models[i];
+    return NULL;
+}
