@@ -1,4 +1,236 @@
-int main(void)
+/* batchlab-train: trains a model, says how it goes to people, and to the lab through the marker protocol. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu/cpu.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "batchlab_marker.h"
+#include "train/progress.h"
+#include "train/trainer.h"
+
+static volatile int stop; /* how many signals asked for the end */
+
+static void ask_to_stop(int number)
 {
-    return 2;
+    (void)number;
+    stop = 1;
+}
+
+typedef struct session {
+    bl_train_options options;
+    bl_trainer trainer;
+    batchlab_marker marker;
+    bl_progress progress;
+    FILE *log;
+    double loss_sum; /* of the epoch's steps */
+    int64_t loss_steps;
+} session;
+
+static void say_hello(session *s)
+{
+    char program[96];
+    snprintf(program, sizeof program, "batchlab-train %s", s->options.model->name);
+    batchlab_marker_hello(&s->marker, program, BATCHLAB_VERSION, "f32", 1, s->options.batch);
+}
+
+static void say_set_up(session *s)
+{
+    const bl_exec_memory *memory = bl_exec_memory_info(s->trainer.exec);
+    batchlab_marker_memory(&s->marker, "activations", (int64_t)memory->slab_b);
+    batchlab_marker_memory(&s->marker, "parameters", (int64_t)memory->params_b);
+    batchlab_marker_memory(&s->marker, "optimizer", (int64_t)bl_optim_bytes(s->trainer.optim));
+    batchlab_marker_memory(&s->marker, "batches", (int64_t)bl_loader_bytes(s->trainer.loader));
+    if (s->options.quiet)
+        return;
+    fprintf(stderr, "%s: %lld parameters, %lld x %lld images, batch %lld; %s\n", s->options.model->name,
+            (long long)bl_params_learnt(s->trainer.params), (long long)s->options.image_size,
+            (long long)s->options.image_size, (long long)s->options.batch, bl_cpu_describe());
+    fprintf(stderr, "%s; memory planned: %.0f MiB for activations (%.0f without reuse)\n",
+            s->trainer.dataset->description, (double)memory->slab_b / (1 << 20), (double)memory->naive_b / (1 << 20));
+}
+
+static int open_log(session *s, bl_error *err)
+{
+    if (!s->options.log)
+        return BL_OK;
+    s->log = fopen(s->options.log, "w");
+    if (!s->log)
+        return BL_FAIL(err, BL_ERR_IO, "'%s' cannot be written: %s", s->options.log, strerror(errno));
+    fprintf(s->log, "epoch,step,seconds,train_loss,samples_per_s,test_loss,test_top1\n");
+    return BL_OK;
+}
+
+/* One line an epoch, to people and to the log. */
+static int report_epoch(session *s, int64_t epoch, double seconds, double rate, const bl_evaluation *e, bl_error *err)
+{
+    double train_loss = s->loss_steps > 0 ? s->loss_sum / (double)s->loss_steps : NAN;
+    bl_progress_erase(&s->progress);
+    printf("epoch %lld  step %lld  loss %.4f  %.1f samples/s", (long long)epoch, (long long)s->trainer.step, train_loss,
+           rate);
+    if (e)
+        printf("  test loss %.4f  top-1 %.2f %%", e->loss, 100 * e->top1);
+    printf("\n");
+    fflush(stdout);
+    if (!s->log)
+        return BL_OK;
+    fprintf(s->log, "%lld,%lld,%.1f,%.6f,%.2f,", (long long)epoch, (long long)s->trainer.step, seconds, train_loss,
+            rate);
+    if (e)
+        fprintf(s->log, "%.6f,%.6f", e->loss, e->top1);
+    else
+        fprintf(s->log, ",");
+    fprintf(s->log, "\n");
+    if (fflush(s->log) != 0)
+        return BL_FAIL(err, BL_ERR_IO, "'%s' cannot be written: %s", s->options.log, strerror(errno));
+    return BL_OK;
+}
+
+static int evaluate(session *s, bl_evaluation *out, bl_error *err)
+{
+    batchlab_marker_phase(&s->marker, "eval");
+    int code = bl_trainer_evaluate(&s->trainer, &stop, out, err);
+    if (code == BL_OK) {
+        batchlab_marker_metric(&s->marker, "top1", out->top1);
+        batchlab_marker_metric(&s->marker, "test_loss", out->loss);
+    }
+    batchlab_marker_phase(&s->marker, "train");
+    return code;
+}
+
+static int train_epoch(session *s, int64_t epoch, bl_error *err)
+{
+    bl_train_step step;
+    s->loss_sum = 0;
+    s->loss_steps = 0;
+    bl_progress_start(&s->progress);
+    bl_loader_start_epoch(s->trainer.loader, epoch);
+    while (!stop && s->trainer.step < s->trainer.total_steps && bl_trainer_step(&s->trainer, &step, err)) {
+        batchlab_marker_step(&s->marker, step.n, step.loss, step.wait_ns);
+        s->loss_sum += step.loss;
+        s->loss_steps++;
+        bl_progress_step(&s->progress, epoch + 1, s->trainer.step, s->trainer.total_steps, step.n, step.loss);
+        if (!isfinite(step.loss)) {
+            BL_FAIL(err, BL_ERR_FAILED, "the loss is no number any more at step %lld", (long long)s->trainer.step);
+            bl_error_remedy(err, "a lower learning rate: --lr %g", s->options.lr / 10);
+        }
+        if (err->code != BL_OK)
+            break;
+    }
+    return err->code;
+}
+
+static int train(session *s, bl_error *err)
+{
+    int64_t start_ns = bl_clock_ns();
+    int code = BL_OK;
+    batchlab_marker_ready(&s->marker);
+    for (int64_t epoch = 0; code == BL_OK && !stop && s->trainer.step < s->trainer.total_steps; epoch++) {
+        code = train_epoch(s, epoch, err);
+        double rate = bl_progress_rate(&s->progress);
+        bool last = s->trainer.step >= s->trainer.total_steps || stop;
+        bool test = s->options.eval_every > 0 && s->trainer.dataset->count[BL_SPLIT_TEST] > 0 && !stop &&
+                    (last || (epoch + 1) % s->options.eval_every == 0);
+        bl_evaluation e;
+        if (code == BL_OK && test)
+            code = evaluate(s, &e, err);
+        bool tested = test && code == BL_OK;
+        if (code == BL_ERR_INTERRUPTED)
+            code = BL_OK;
+        if (code == BL_OK && s->loss_steps > 0)
+            code = report_epoch(s, epoch + 1, (double)(bl_clock_ns() - start_ns) / BL_NS_PER_S, rate,
+                                tested ? &e : NULL, err);
+    }
+    bl_progress_erase(&s->progress);
+    return code;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const bl_exec_profile_row *x = a, *y = b;
+    return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
+}
+
+/* Rows of the same op, implementation and direction together, the costliest first. */
+static void print_profile(const session *s)
+{
+    const bl_exec_profile_row *rows;
+    int n = bl_exec_profile(s->trainer.exec, &rows), n_sums = 0;
+    bl_exec_profile_row *sums = bl_calloc((size_t)n, sizeof *sums);
+    double total_ns = 0;
+    for (int i = 0; sums && i < n; i++) {
+        int k = 0;
+        while (k < n_sums && (strcmp(sums[k].op, rows[i].op) != 0 || strcmp(sums[k].kernel, rows[i].kernel) != 0))
+            k++;
+        if (k == n_sums)
+            sums[n_sums++] = (bl_exec_profile_row){.op = rows[i].op, .kernel = rows[i].kernel};
+        sums[k].calls += rows[i].calls;
+        sums[k].total_ns += rows[i].total_ns;
+        total_ns += (double)rows[i].total_ns;
+    }
+    qsort(sums, (size_t)n_sums, sizeof *sums, compare_rows);
+    printf("\n%-24s %-24s %8s %12s %7s\n", "op", "kernel", "calls", "ms a step", "share");
+    for (int k = 0; k < n_sums; k++)
+        printf("%-24s %-24s %8lld %12.2f %6.1f %%\n", sums[k].op, sums[k].kernel, (long long)sums[k].calls,
+               (double)sums[k].total_ns / 1e6 / (double)s->trainer.step, 100 * (double)sums[k].total_ns / total_ns);
+    free(sums);
+}
+
+static int run(session *s, bl_error *err)
+{
+    batchlab_marker_open(&s->marker);
+    say_hello(s);
+    int code = open_log(s, err);
+    if (code == BL_OK)
+        code = bl_trainer_init(&s->trainer, &s->options, err);
+    if (code == BL_OK) {
+        say_set_up(s);
+        bl_progress_init(&s->progress, s->options.quiet);
+        code = train(s, err);
+    }
+    if (code == BL_OK && s->options.profile && s->trainer.step > 0)
+        print_profile(s);
+    if (code == BL_ERR_NOMEM) {
+        batchlab_marker_oom(&s->marker, 0);
+        bl_error_remedy(err, "a smaller --batch-size or --image-size");
+    }
+    if (code == BL_OK && stop)
+        code = BL_ERR_INTERRUPTED;
+    else if (code == BL_OK)
+        batchlab_marker_done(&s->marker);
+    if (s->log)
+        fclose(s->log);
+    bl_trainer_clear(&s->trainer);
+    return code;
+}
+
+static void list_models(void)
+{
+    for (size_t i = 0; bl_models[i]; i++)
+        printf("%-24s %s\n", bl_models[i]->name, bl_models[i]->summary);
+}
+
+int main(int argc, char **argv)
+{
+    bl_log_init("batchlab-train", BL_LOG_NORMAL);
+    session s = {0};
+    bl_error err = {0};
+    int code = bl_train_options_parse(argc, argv, &s.options, &err);
+    if (code == BL_OK && s.options.help)
+        bl_train_options_print_help(stdout);
+    else if (code == BL_OK && s.options.list_models)
+        list_models();
+    else if (code == BL_OK) {
+        struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART | SA_RESETHAND};
+        sigaction(SIGTERM, &action, NULL); /* a second one ends it at once */
+        sigaction(SIGINT, &action, NULL);
+        code = run(&s, &err);
+    }
+    if (err.code != BL_OK)
+        return bl_log_error(&err);
+    return bl_error_exit_status((bl_code)code);
 }

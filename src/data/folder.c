@@ -1,0 +1,229 @@
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include "base/str.h"
+#include "data/dataset.h"
+#include "data/image.h"
+
+#define FILE_MAX_B ((size_t)256 << 20)
+
+/* Paths lie one after the other in one text: a million files would be a million blocks otherwise. */
+typedef struct split_files {
+    bl_str names; /* "CLASS/FILE" with their zero bytes */
+    size_t *at;   /* where each starts */
+    int32_t *label;
+    int64_t len, cap;
+    char *root; /* PATH/train */
+} split_files;
+
+typedef struct folder {
+    bl_dataset base; /* first */
+    split_files splits[2];
+    bl_strv classes;
+} folder;
+
+static void free_folder(bl_dataset *dataset)
+{
+    folder *f = (folder *)dataset;
+    for (int s = 0; s < 2; s++) {
+        bl_str_clear(&f->splits[s].names);
+        free(f->splits[s].at);
+        free(f->splits[s].label);
+        free(f->splits[s].root);
+    }
+    bl_strv_clear(&f->classes);
+    free((char *)f->base.description);
+    free(f);
+}
+
+static int read_image(const bl_dataset *dataset, bl_split split, int64_t index, const bl_view *view, float *out,
+                      int32_t *label, bl_error *err)
+{
+    const split_files *files = &((const folder *)dataset)->splits[split];
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", files->root, files->names.data + files->at[index]);
+    char *data = NULL;
+    size_t len = 0;
+    bl_image image = {0};
+    int code = bl_fs_read(path, FILE_MAX_B, &data, &len, err);
+    /* A crop may take a part of the image only, and must not be blurred by decoding it small. */
+    int least = view->augment == BL_AUGMENT_CROP ? 2 * view->size : view->size;
+    if (code == BL_OK)
+        code = bl_image_decode((const uint8_t *)data, len, least, path, &image, err);
+    free(data);
+    if (code == BL_OK) {
+        bl_region region = bl_view_region(view, image.width, image.height);
+        code = bl_image_resample(&image, &region, view->size, out, err);
+    }
+    bl_image_clear(&image);
+    *label = files->label[index];
+    return code;
+}
+
+static bool is_image_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && name[0] != '.' &&
+           (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 || strcasecmp(dot, ".png") == 0);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The sorted names in a folder that `wanted` takes. */
+static int list(const char *path, bool (*wanted)(const char *path, const char *name), bl_strv *out, bl_error *err)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return BL_FAIL(err, BL_ERR_ENV, "the folder '%s' cannot be read: %s", path, strerror(errno));
+    int code = BL_OK;
+    for (struct dirent *entry = readdir(dir); entry && code == BL_OK; entry = readdir(dir))
+        if (entry->d_name[0] != '.' && wanted(path, entry->d_name) && bl_strv_push(out, entry->d_name) != BL_OK)
+            code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for the names in '%s'", path);
+    closedir(dir);
+    if (code == BL_OK && out->len > 1)
+        qsort(out->items, out->len, sizeof *out->items, compare_names);
+    return code;
+}
+
+static bool want_folder(const char *path, const char *name)
+{
+    char full[4096];
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    return bl_fs_is_dir(full);
+}
+
+static bool want_image(const char *path, const char *name)
+{
+    return is_image_name(name);
+}
+
+static int add_file(split_files *files, const char *class_name, const char *name, int32_t label, bl_error *err)
+{
+    if (files->len == files->cap) {
+        int64_t cap = files->cap ? files->cap * 2 : 1024;
+        size_t *at = bl_realloc(files->at, (size_t)cap, sizeof *at);
+        if (at)
+            files->at = at;
+        int32_t *labels = at ? bl_realloc(files->label, (size_t)cap, sizeof *labels) : NULL;
+        if (!labels)
+            return BL_FAIL(err, BL_ERR_NOMEM, "no memory for %lld file names", (long long)cap);
+        files->label = labels;
+        files->cap = cap;
+    }
+    files->at[files->len] = files->names.len;
+    files->label[files->len++] = label;
+    bl_str_printf(&files->names, "%s/%s", class_name, name);
+    bl_str_append_n(&files->names, "", 1);
+    return files->names.failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the file names") : BL_OK;
+}
+
+static int scan_class(split_files *files, const char *class_name, int32_t label, bl_error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", files->root, class_name);
+    bl_strv names;
+    bl_strv_init(&names);
+    int code = list(path, want_image, &names, err);
+    if (code == BL_OK && names.len == 0) {
+        code = BL_FAIL(err, BL_ERR_FORMAT, "the class folder '%s' holds no JPEG or PNG image", path);
+        bl_error_remedy(err, "put images into it, or remove the folder");
+    }
+    for (size_t i = 0; code == BL_OK && i < names.len; i++)
+        code = add_file(files, class_name, names.items[i], label, err);
+    bl_strv_clear(&names);
+    return code;
+}
+
+static int find_class(const folder *f, const char *name)
+{
+    for (size_t i = 0; i < f->classes.len; i++)
+        if (strcmp(f->classes.items[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static int scan_split(folder *f, bl_split split, const char *path, const char *name, bl_error *err)
+{
+    split_files *files = &f->splits[split];
+    bl_str root;
+    bl_str_init(&root);
+    bl_str_printf(&root, "%s/%s", path, name);
+    files->root = bl_str_take(&root);
+    bl_strv folders;
+    bl_strv_init(&folders);
+    int code = files->root ? list(files->root, want_folder, &folders, err)
+                           : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a path");
+    if (code == BL_OK && folders.len == 0) {
+        code = BL_FAIL(err, BL_ERR_ENV, "'%s' holds no class folders", files->root);
+        bl_error_remedy(err, "images are looked for as %s/CLASS/*.jpg", files->root);
+    }
+    for (size_t i = 0; code == BL_OK && i < folders.len; i++) {
+        if (split == BL_SPLIT_TRAIN && bl_strv_push(&f->classes, folders.items[i]) != BL_OK)
+            code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for the class names");
+        int label = find_class(f, folders.items[i]);
+        if (code == BL_OK && label < 0)
+            code = BL_FAIL(err, BL_ERR_FORMAT, "'%s/%s' is a class that train lacks", files->root, folders.items[i]);
+        if (code == BL_OK)
+            code = scan_class(files, folders.items[i], label, err);
+    }
+    bl_strv_clear(&folders);
+    f->base.count[split] = files->len;
+    return code;
+}
+
+static bool has_folder(const char *path, const char *name)
+{
+    return want_folder(path, name);
+}
+
+static const bl_dataset_kind folder_kind = {.name = "folder", .read = read_image, .free = free_folder};
+
+int bl_folder_open(const char *path, bl_dataset **out, bl_error *err)
+{
+    folder *f = bl_calloc(1, sizeof *f);
+    if (!f)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a data set");
+    f->base.kind = &folder_kind;
+    bl_strv_init(&f->classes);
+    int code = BL_OK;
+    if (!bl_fs_is_dir(path))
+        code = BL_FAIL(err, BL_ERR_ENV, "there is no folder '%s'", path);
+    else if (!has_folder(path, "train")) {
+        code = BL_FAIL(err, BL_ERR_ENV, "the folder '%s' has no folder 'train' in it", path);
+        bl_error_remedy(err, "images are looked for as %s/train/CLASS/*.jpg", path);
+    }
+    if (code == BL_OK)
+        code = scan_split(f, BL_SPLIT_TRAIN, path, "train", err);
+    const char *test = has_folder(path, "test") ? "test" : has_folder(path, "val") ? "val" : NULL;
+    if (code == BL_OK && test)
+        code = scan_split(f, BL_SPLIT_TEST, path, test, err);
+    f->base.n_classes = (int)f->classes.len;
+    bl_str text;
+    bl_str_init(&text);
+    bl_str_printf(&text, "folder %s: %lld images to train on, %lld to test on, %d classes", path,
+                  (long long)f->base.count[0], (long long)f->base.count[1], f->base.n_classes);
+    f->base.description = bl_str_take(&text);
+    if (code == BL_OK && !f->base.description)
+        code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for a data set");
+    if (code != BL_OK) {
+        free_folder(&f->base);
+        return code;
+    }
+    *out = &f->base;
+    return BL_OK;
+}
+
+void bl_dataset_free(bl_dataset *dataset)
+{
+    if (dataset)
+        dataset->kind->free(dataset);
+}

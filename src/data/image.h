@@ -1,0 +1,39 @@
+/* Decoded images and what is done to them. Of use inside this room. */
+#ifndef BL_DATA_IMAGE_H
+#define BL_DATA_IMAGE_H
+
+#include "data/dataset.h"
+
+typedef struct bl_image {
+    uint8_t *pixels; /* [height][width][3], RGB */
+    int width, height;
+} bl_image;
+
+void bl_image_clear(bl_image *image);
+/* Any JPEG or PNG, told apart by their first bytes, to RGB (transparency is laid over black). JPEGs far larger than
+ * wanted are decoded at a fraction of their size, with neither side below `least`; 0: in full. `name` is for errors,
+ * which are BL_ERR_FORMAT. */
+int bl_image_decode(const uint8_t *data, size_t len, int least, const char *name, bl_image *out, bl_error *err);
+int bl_jpeg_decode(const uint8_t *data, size_t len, int least, const char *name, bl_image *out, bl_error *err);
+int bl_png_decode(const uint8_t *data, size_t len, const char *name, bl_image *out, bl_error *err);
+
+/* The part of an image that becomes the view, in pixels; may reach beyond it, where zeros are. */
+typedef struct bl_region {
+    double x, y, width, height;
+    bool mirror;
+} bl_region;
+
+bl_region bl_view_region(const bl_view *view, int width, int height);
+/* Resamples the region (bilinear; when it shrinks, averaging over what an output pixel covers, as Pillow's
+ * antialiased bilinear does) and normalises it: out (3, size, size). */
+int bl_image_resample(const bl_image *image, const bl_region *region, int size, float *out, bl_error *err);
+
+/* The numbers of one view. */
+typedef struct bl_draws {
+    uint64_t state;
+} bl_draws;
+double bl_draw_uniform(bl_draws *draws); /* in [0, 1) */
+
+extern const float bl_image_mean[3], bl_image_deviation[3]; /* of ImageNet, in [0, 1] units */
+
+#endif

@@ -1,0 +1,37 @@
+/* Batches of a data set, made by worker threads ahead of the step that wants them. What a batch holds depends on the
+ * seed, the epoch and its number alone, not on the workers. */
+#ifndef BL_DATA_LOADER_H
+#define BL_DATA_LOADER_H
+
+#include "data/dataset.h"
+
+typedef struct bl_loader bl_loader;
+
+typedef struct bl_loader_options {
+    bl_split split;
+    int batch, size;
+    bl_augment augment;
+    bool shuffle;
+    bool drop_last; /* leave out an epoch's last batch where it is not full; else it comes padded with label -1 */
+    int n_workers;  /* 0: made by the caller of bl_loader_next, when it asks */
+    uint64_t seed;
+} bl_loader_options;
+
+typedef struct bl_batch {
+    const float *images;   /* (batch, 3, size, size); zeros past n */
+    const int32_t *labels; /* (batch); -1 past n */
+    int n;                 /* samples in it */
+    int64_t wait_ns;       /* that bl_loader_next waited for it */
+} bl_batch;
+
+/* BL_ERR_USAGE where an epoch would hold no batch. */
+int bl_loader_new(const bl_dataset *dataset, const bl_loader_options *options, bl_loader **out, bl_error *err);
+void bl_loader_free(bl_loader *loader);
+int64_t bl_loader_batches(const bl_loader *loader); /* an epoch */
+/* From its first batch on; what was prepared for another epoch is dropped. */
+void bl_loader_start_epoch(bl_loader *loader, int64_t epoch);
+/* The next batch, valid until the call after; false at the epoch's end, or with *err set. */
+bool bl_loader_next(bl_loader *loader, bl_batch *out, bl_error *err);
+size_t bl_loader_bytes(const bl_loader *loader);
+
+#endif

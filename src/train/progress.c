@@ -1,0 +1,60 @@
+#include "train/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define REDRAW_NS (BL_NS_PER_S / 5)
+#define SAY_NS    (10 * BL_NS_PER_S)
+
+void bl_progress_init(bl_progress *p, bool quiet)
+{
+    const char *term = getenv("TERM");
+    *p =
+        (bl_progress){.quiet = quiet, .terminal = !quiet && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0};
+    bl_progress_start(p);
+}
+
+void bl_progress_start(bl_progress *p)
+{
+    p->start_ns = p->last_ns = bl_clock_ns();
+    p->samples = p->steps = 0;
+}
+
+double bl_progress_rate(const bl_progress *p)
+{
+    double seconds = (double)(bl_clock_ns() - p->start_ns) / BL_NS_PER_S;
+    return p->steps > 0 && seconds > 0 ? (double)p->samples / seconds : NAN;
+}
+
+void bl_progress_step(bl_progress *p, int64_t epoch, int64_t step, int64_t total_steps, int n, double loss)
+{
+    int64_t now_ns = bl_clock_ns();
+    p->samples += n;
+    p->steps++;
+    if (p->quiet || now_ns - p->last_ns < (p->terminal ? REDRAW_NS : SAY_NS))
+        return;
+    p->last_ns = now_ns;
+    double per_step_s = (double)(now_ns - p->start_ns) / BL_NS_PER_S / (double)p->steps;
+    fprintf(stderr, "%sepoch %lld  step %lld", p->terminal ? "\r" : "", (long long)epoch, (long long)step);
+    if (total_steps < INT64_MAX)
+        fprintf(stderr, "/%lld", (long long)total_steps);
+    fprintf(stderr, "  loss %.4f  %.1f samples/s", loss, bl_progress_rate(p));
+    if (total_steps < INT64_MAX)
+        fprintf(stderr, "  %.0f s left", per_step_s * (double)(total_steps - step));
+    fputs(p->terminal ? "\x1b[K" : "\n", stderr);
+    fflush(stderr);
+    p->drawn = p->terminal;
+}
+
+void bl_progress_erase(bl_progress *p)
+{
+    if (p->drawn)
+        fputs("\r\x1b[K", stderr);
+    fflush(stderr);
+    p->drawn = false;
+}

@@ -1,0 +1,22 @@
+/* What the trainer shows people: a line that is redrawn on a terminal, plain lines now and then elsewhere. */
+#ifndef BL_TRAIN_PROGRESS_H
+#define BL_TRAIN_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct bl_progress {
+    bool quiet, terminal, drawn;
+    int64_t last_ns;        /* of the last drawing */
+    int64_t start_ns;       /* of the counting below */
+    int64_t samples, steps; /* since then */
+} bl_progress;
+
+void bl_progress_init(bl_progress *progress, bool quiet);
+/* Counting starts anew: set-up and evaluations are not training. */
+void bl_progress_start(bl_progress *progress);
+void bl_progress_step(bl_progress *progress, int64_t epoch, int64_t step, int64_t total_steps, int n, double loss);
+double bl_progress_rate(const bl_progress *progress); /* samples a second since the start; NaN before the first step */
+void bl_progress_erase(bl_progress *progress);
+
+#endif

@@ -1,0 +1,215 @@
+#include "train/train_options.h"
+
+#include <string.h>
+
+#include "base/options.h"
+
+#define MAX_OPTIONS 40
+#define NOT_GIVEN   (-1)
+
+/* What is still text after parsing. */
+typedef struct raw {
+    const char *optimizer, *schedule, *augment;
+    double momentum, weight_decay;
+    bool nesterov, eval;
+} raw;
+
+static int fill_table(bl_train_options *o, raw *r, bl_option *table)
+{
+    const bl_option rows[] = {
+        {BL_OPT_GROUP, 0, NULL, NULL, "What to train on", NULL, 0, 0},
+        {BL_OPT_STRING, 'd', "data", "DIR",
+         "Image folder: DIR/train/CLASS/*.jpg and DIR/test/CLASS/*.jpg (default: synthetic images).", &o->data, 0, 0},
+        {BL_OPT_INT, 0, "image-size", "N", "Side of the images in pixels (default: the model's customary one).",
+         &o->image_size, 8, BL_VIEW_SIZE_MAX},
+        {BL_OPT_INT, 0, "classes", "N", "Outputs of the model (default: the data's classes; synthetic images: 10).",
+         &o->classes, 2, 100000},
+        {BL_OPT_INT, 0, "train-samples", "N", "Synthetic images to train on (default: 8192).", &o->train_samples, 1,
+         1 << 30},
+        {BL_OPT_INT, 0, "test-samples", "N", "Synthetic images to test on (default: 1024).", &o->test_samples, 0,
+         1 << 30},
+        {BL_OPT_STRING, 0, "augment", "HOW",
+         "none, flip (mirror and shift) or crop (random part, mirrored) (default: flip for a folder, else none).",
+         &r->augment, 0, 0},
+        {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},
+        {BL_OPT_INT, 'b', "batch-size", "N", "Samples a step (default: 64).", &o->batch, 1, 1 << 20},
+        {BL_OPT_INT, 'e', "epochs", "N", "Passes over the data (default: 1, or as many as --steps needs).", &o->epochs,
+         1, 1000000},
+        {BL_OPT_INT, 's', "steps", "N", "End after this many steps (default: no limit).", &o->steps, 1, INT64_MAX},
+        {BL_OPT_FLAG, 0, "drop-last", NULL,
+         "Leave out an epoch's last batch where it is not full (default); --no-drop-last trains on it.", &o->drop_last,
+         0, 0},
+        {BL_OPT_GROUP, 0, NULL, NULL, "How to learn", NULL, 0, 0},
+        {BL_OPT_STRING, 0, "optimizer", "NAME", "sgd, adam or adamw (default: sgd).", &r->optimizer, 0, 0},
+        {BL_OPT_FLOAT, 0, "lr", "RATE", "Learning rate (default: 0.05 for sgd, 0.001 for the others).", &o->lr, 0, 0},
+        {BL_OPT_FLOAT, 0, "momentum", "M", "Of sgd (default: 0.9).", &r->momentum, 0, 0},
+        {BL_OPT_FLAG, 0, "nesterov", NULL, "Nesterov's momentum.", &r->nesterov, 0, 0},
+        {BL_OPT_FLOAT, 0, "weight-decay", "D", "Of all parameters (default: 0).", &r->weight_decay, 0, 0},
+        {BL_OPT_STRING, 0, "schedule", "NAME", "constant, cosine or linear, to 0 at the end (default: constant).",
+         &r->schedule, 0, 0},
+        {BL_OPT_INT, 0, "warmup-steps", "N", "Steps in which the rate rises to its peak (default: 0).",
+         &o->warmup_steps, 0, INT64_MAX},
+        {BL_OPT_FLOAT, 0, "label-smoothing", "E", "Share of the target spread over all classes (default: 0).",
+         &o->label_smoothing, 0, 0},
+        {BL_OPT_GROUP, 0, NULL, NULL, "On what", NULL, 0, 0},
+        {BL_OPT_INT, 0, "threads", "N", "Threads that compute (default: all processors that may be used).", &o->threads,
+         1, 1024},
+        {BL_OPT_INT, 'w', "workers", "N", "Threads that prepare data ahead of the step (default: 1; 0: none).",
+         &o->workers, 0, 256},
+        {BL_OPT_INT, 0, "seed", "N",
+         "Of the first weights, the order, the augmentation and dropout; the same seed and threads give the same bits "
+         "(default: 1).",
+         &o->seed, 0, INT64_MAX},
+        {BL_OPT_GROUP, 0, NULL, NULL, "What to say", NULL, 0, 0},
+        {BL_OPT_INT, 0, "eval-every", "N", "Test after every N epochs, and at the end (default: 1).", &o->eval_every, 1,
+         1000000},
+        {BL_OPT_FLAG, 0, "eval", NULL, "Test at all (default); --no-eval does not.", &r->eval, 0, 0},
+        {BL_OPT_STRING, 0, "log", "FILE", "Write a line an epoch there, as CSV.", &o->log, 0, 0},
+        {BL_OPT_FLAG, 0, "profile", NULL, "At the end, say where the time went.", &o->profile, 0, 0},
+        {BL_OPT_FLAG, 'q', "quiet", NULL, "No progress, only the result.", &o->quiet, 0, 0},
+        {BL_OPT_FLAG, 0, "list-models", NULL, "List the models and leave.", &o->list_models, 0, 0},
+    };
+    _Static_assert(sizeof rows / sizeof rows[0] <= MAX_OPTIONS, "raise MAX_OPTIONS");
+    memcpy(table, rows, sizeof rows);
+    return (int)BL_ARRAY_LEN(rows);
+}
+
+static bl_command command_of(const bl_option *table, int n)
+{
+    return (bl_command){
+        .program = "batchlab-train",
+        .summary = "Trains an image classifier on the processor.",
+        .usage = "MODEL [options]",
+        .details =
+            "MODEL is one of --list-models. Run by batchlab, it marks its steps (docs/PROTOCOL.md); run by hand, "
+            "it shows its progress. SIGINT or SIGTERM ends it after the step at hand.",
+        .examples =
+            "  batchlab-train tiny_cnn                                        # a first try, on synthetic images\n"
+            "  batchlab-train mobilenet_v3_large -d cifar10 --image-size 64 -e 12 --schedule cosine\n"
+            "  batchlab-train mobilenet_v3_large -b 16 --steps 20 --profile   # where does the time go?\n",
+        .options = table,
+        .n_options = n,
+    };
+}
+
+void bl_train_options_print_help(FILE *out)
+{
+    bl_train_options unused = {0};
+    raw r = {0};
+    bl_option table[MAX_OPTIONS];
+    int n = fill_table(&unused, &r, table);
+    bl_command command = command_of(table, n);
+    bl_options_print_help(&command, out);
+}
+
+static int no_such(const char *option, const char *given, const char *known, bl_error *err)
+{
+    BL_FAIL(err, BL_ERR_USAGE, "%s '%s' is not known", option, given);
+    bl_error_remedy(err, "one of: %s", known);
+    return BL_ERR_USAGE;
+}
+
+static int take_words(bl_train_options *o, const raw *r, bl_error *err)
+{
+    o->augment = o->data ? BL_AUGMENT_FLIP : BL_AUGMENT_NONE;
+    if (r->augment && !bl_augment_from_name(r->augment, &o->augment))
+        return no_such("--augment", r->augment, "none, flip, crop", err);
+    if (r->optimizer && !bl_optim_kind_from_name(r->optimizer, &o->optim.kind))
+        return no_such("--optimizer", r->optimizer, "sgd, adam, adamw", err);
+    if (r->schedule && !bl_schedule_kind_from_name(r->schedule, &o->schedule))
+        return no_such("--schedule", r->schedule, "constant, cosine, linear", err);
+    o->optim.momentum = r->momentum;
+    o->optim.nesterov = r->nesterov;
+    o->optim.weight_decay = r->weight_decay;
+    if (o->lr == NOT_GIVEN)
+        o->lr = o->optim.kind == BL_OPTIM_SGD ? 0.05 : 0.001;
+    if (!r->eval)
+        o->eval_every = 0;
+    return BL_OK;
+}
+
+static int check_numbers(const bl_train_options *o, bl_error *err)
+{
+    if (!(o->lr >= 0) || !(o->optim.momentum >= 0 && o->optim.momentum < 1) || !(o->optim.weight_decay >= 0))
+        return BL_FAIL(err, BL_ERR_USAGE,
+                       "--lr and --weight-decay must not be negative, and --momentum must lie in [0, 1)");
+    if (!(o->label_smoothing >= 0 && o->label_smoothing < 1))
+        return BL_FAIL(err, BL_ERR_USAGE, "--label-smoothing %g does not lie in [0, 1)", o->label_smoothing);
+    if (o->data && (o->train_samples != NOT_GIVEN || o->test_samples != NOT_GIVEN))
+        return BL_FAIL(err, BL_ERR_USAGE,
+                       "--train-samples and --test-samples are for synthetic images, not for --data");
+    return BL_OK;
+}
+
+static int find_model(const bl_strv *operands, bl_train_options *o, bl_error *err)
+{
+    if (operands->len != 1) {
+        BL_FAIL(err, BL_ERR_USAGE, operands->len == 0 ? "which model?" : "more than one model was named");
+        bl_error_remedy(err, "batchlab-train mobilenet_v3_large; --list-models shows all");
+        return BL_ERR_USAGE;
+    }
+    o->model = bl_model_find(operands->items[0]);
+    if (o->model)
+        return BL_OK;
+    BL_FAIL(err, BL_ERR_USAGE, "there is no model '%s'", operands->items[0]);
+    bl_error_remedy(err, "batchlab-train --list-models");
+    return BL_ERR_USAGE;
+}
+
+static int check_size(bl_train_options *o, bl_error *err)
+{
+    if (o->image_size == NOT_GIVEN)
+        o->image_size = o->model->image_size;
+    if (o->image_size >= o->model->min_image_size)
+        return BL_OK;
+    BL_FAIL(err, BL_ERR_USAGE, "--image-size %lld is too small for %s", (long long)o->image_size, o->model->name);
+    bl_error_remedy(err, "at least --image-size %d", o->model->min_image_size);
+    return BL_ERR_USAGE;
+}
+
+static void fill_defaults(bl_train_options *o)
+{
+    if (o->epochs == NOT_GIVEN)
+        o->epochs = o->steps > 0 ? INT64_MAX : 1;
+    if (o->train_samples == NOT_GIVEN)
+        o->train_samples = 8192;
+    if (o->test_samples == NOT_GIVEN)
+        o->test_samples = 1024;
+}
+
+int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error *err)
+{
+    *o = (bl_train_options){.batch = 64,
+                            .epochs = NOT_GIVEN,
+                            .image_size = NOT_GIVEN,
+                            .train_samples = NOT_GIVEN,
+                            .test_samples = NOT_GIVEN,
+                            .drop_last = true,
+                            .workers = 1,
+                            .seed = 1,
+                            .lr = NOT_GIVEN,
+                            .eval_every = 1};
+    raw r = {.momentum = 0.9, .eval = true};
+    bl_option table[MAX_OPTIONS];
+    int n = fill_table(o, &r, table);
+    bl_command command = command_of(table, n);
+    bl_options_result result;
+    int code = bl_options_parse(&command, argc, argv, &result, err);
+    if (code != BL_OK)
+        return code;
+    o->help = result.help;
+    if (!o->help && !o->list_models) {
+        code = find_model(&result.operands, o, err);
+        if (code == BL_OK && result.n_rest > 0)
+            code = BL_FAIL(err, BL_ERR_USAGE, "'%s' after -- means nothing here", result.rest[0]);
+        if (code == BL_OK)
+            code = take_words(o, &r, err);
+        if (code == BL_OK)
+            code = check_numbers(o, err);
+        if (code == BL_OK)
+            code = check_size(o, err);
+        fill_defaults(o);
+    }
+    bl_options_result_clear(&result);
+    return code;
+}

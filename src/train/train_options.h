@@ -1,0 +1,35 @@
+/* The trainer's command line. */
+#ifndef BL_TRAIN_TRAIN_OPTIONS_H
+#define BL_TRAIN_TRAIN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "data/dataset.h"
+#include "model/model.h"
+#include "optim/optim.h"
+
+typedef struct bl_train_options {
+    const bl_model *model;
+    int64_t batch, epochs, steps;        /* steps 0: no limit */
+    const char *data;                    /* NULL: synthetic images */
+    int64_t image_size, classes;         /* 0: the model's; the data's */
+    int64_t train_samples, test_samples; /* synthetic */
+    bl_augment augment;
+    bool drop_last;
+    int64_t workers, threads, seed;
+    bl_optim_options optim;
+    double lr, label_smoothing;
+    bl_schedule_kind schedule;
+    int64_t warmup_steps;
+    int64_t eval_every; /* epochs; 0: never */
+    const char *log;    /* CSV file, or NULL */
+    bool quiet, profile;
+    bool help, list_models; /* nothing else is checked then */
+} bl_train_options;
+
+int bl_train_options_parse(int argc, char **argv, bl_train_options *out, bl_error *err);
+void bl_train_options_print_help(FILE *out);
+
+#endif

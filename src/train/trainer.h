@@ -1,0 +1,42 @@
+/* One network with all that training it takes: data, parameters, executor, optimizer. */
+#ifndef BL_TRAIN_TRAINER_H
+#define BL_TRAIN_TRAINER_H
+
+#include "data/loader.h"
+#include "graph/exec.h"
+#include "train/train_options.h"
+
+typedef struct bl_trainer {
+    const bl_train_options *options;
+    bl_dataset *dataset;
+    int n_classes;
+    bl_params *params;
+    bl_exec *exec; /* in training mode */
+    bl_optim *optim;
+    bl_loader *loader;
+    bl_schedule schedule;
+    int64_t steps_per_epoch, total_steps;
+    int64_t step; /* done */
+} bl_trainer;
+
+typedef struct bl_train_step {
+    int n; /* samples */
+    double loss;
+    int64_t wait_ns; /* for data */
+} bl_train_step;
+
+typedef struct bl_evaluation {
+    int64_t n;
+    double top1, loss;
+} bl_evaluation;
+
+/* To be cleared in any case. BL_ERR_NOMEM: the batch is too large for this machine. */
+int bl_trainer_init(bl_trainer *trainer, const bl_train_options *options, bl_error *err);
+void bl_trainer_clear(bl_trainer *trainer);
+/* The next step of the present epoch; false at its end or with *err set. */
+bool bl_trainer_step(bl_trainer *trainer, bl_train_step *out, bl_error *err);
+/* The test split in evaluation mode. stop, unless NULL, is polled: where it is not 0 the evaluation ends early and
+ * BL_ERR_INTERRUPTED is returned. */
+int bl_trainer_evaluate(bl_trainer *trainer, const volatile int *stop, bl_evaluation *out, bl_error *err);
+
+#endif
