@@ -1,0 +1,23 @@
+/* The numbers that tools/make_golden.py fills the network with, and the network filled with them. */
+#ifndef BL_TESTS_MODEL_FORMULA_H
+#define BL_TESTS_MODEL_FORMULA_H
+
+#include "graph/exec.h"
+#include "graph/params.h"
+
+enum { FORMULA_BATCH = 8, FORMULA_SIZE = 96, FORMULA_CLASSES = 10 };
+
+typedef struct formula_net {
+    bl_params *params;
+    bl_exec *exec;
+    float *images;
+    int32_t labels[FORMULA_BATCH];
+} formula_net;
+
+/* In [-1, 1): splitmix64 of (stream << 32) + index. */
+double formula_uniform(uint64_t stream, uint64_t index);
+/* MobileNetV3-Large without dropout, output "logits". Returns 0, or prints the error. */
+int formula_net_init(formula_net *net, bl_mode mode);
+void formula_net_clear(formula_net *net);
+
+#endif
