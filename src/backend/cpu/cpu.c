@@ -90,6 +90,13 @@ static int check_extents(const bl_graph *graph, const bl_node *node, bl_error *e
     return BL_OK;
 }
 
+/* The kernels normalise images; matrices are rare enough for the reference. */
+static bool has_kernel(const bl_graph *graph, const bl_node *node)
+{
+    bool norm = node->op == &bl_op_norm_act || node->op == &bl_op_norm_act_apply || node->op == &bl_op_norm_act_grad;
+    return !norm || graph->values[node->in[0]].shape.n_dims == 4;
+}
+
 int bl_cpu_lower(void *state, const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err)
 {
     static const struct {
@@ -105,6 +112,8 @@ int bl_cpu_lower(void *state, const bl_graph *graph, const bl_node *node, bl_ker
         {&bl_op_norm_track, bl_cpu_lower_norm},
     };
     int code = check_extents(graph, node, err);
+    if (code == BL_OK && !has_kernel(graph, node))
+        return bl_cpu_lower_reference(graph, node, out, err);
     bl_cpu_kernel *kernel = code == BL_OK ? bl_calloc(1, sizeof *kernel) : NULL;
     if (!kernel)
         return code != BL_OK ? code : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a kernel");

@@ -34,6 +34,9 @@ struct bl_cpu_kernel {
 
 bl_cpu_lowering bl_cpu_lower_conv, bl_cpu_lower_norm, bl_cpu_lower_plain;
 
+/* Any node by its op's reference in doubles, for what has no kernel of its own. */
+int bl_cpu_lower_reference(const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err);
+
 /* An image tensor, or anything else as one long row. */
 bl_k_shape bl_cpu_shape(const bl_graph *graph, bl_value v);
 /* The normalisation that the node applies to its first input; NULL where there is none. */

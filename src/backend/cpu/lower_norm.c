@@ -45,7 +45,9 @@ static int run_grad(bl_kernel *base, void *const *in, void *const *out, void *sc
 static int run_track(bl_kernel *base, void *const *in, void *const *out, void *scratch, bl_error *err)
 {
     const bl_cpu_kernel *k = (const bl_cpu_kernel *)base;
-    bl_k_shape x = bl_cpu_shape(k->graph, k->node->in[5]);
+    /* Only the counts matter here, and x may lie in any layout. */
+    const bl_shape *shape = &k->graph->values[k->node->in[5]].shape;
+    bl_k_shape x = {.n = (int)(bl_shape_count(shape) / shape->dim[1]), .c = (int)shape->dim[1], .h = 1, .w = 1};
     bl_k_bn_track(&x, k->node->attrs.norm.momentum, in[3], in[4], out[0], out[1]);
     *(float *)out[2] += 1;
     return BL_OK;
@@ -53,9 +55,6 @@ static int run_track(bl_kernel *base, void *const *in, void *const *out, void *s
 
 int bl_cpu_lower_norm(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel, bl_error *err)
 {
-    bl_value x = node->op == &bl_op_norm_track ? node->in[5] : node->in[0];
-    if (graph->values[x].shape.n_dims != 4)
-        return BL_FAIL(err, BL_ERR_INTERNAL, "batch normalisation of what is no image");
     kernel->base.run = node->op == &bl_op_norm_act         ? run_train
                        : node->op == &bl_op_norm_act_apply ? run_apply
                        : node->op == &bl_op_norm_act_grad  ? run_grad
