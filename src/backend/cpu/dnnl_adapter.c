@@ -3,51 +3,192 @@
 #include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
-
-#if DNNL_VERSION_MAJOR != 2
-#error "this adapter speaks oneDNN 2.x; 3.x wants an adapter of its own"
-#endif
-
-#define ALIGN_B 64
+#include "tensor/layout.h"
 
 struct bl_dnnl {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
 };
 
+/* An argument of a primitive: its memory object, made once, and the address that it points to now. */
+typedef struct argument {
+    dnnl_memory_t memory;
+    const void *at;
+} argument;
+
+enum { SRC, FILTERS, BIAS, DST, SCRATCH, N_ARGUMENTS };
+
 struct bl_dnnl_conv {
     bl_dnnl *dnnl;
     bl_dnnl_conv_kind kind;
-    dnnl_primitive_desc_t desc;
-    dnnl_primitive_t primitive, reorder; /* reorder NULL: the weights are used as they are */
-    dnnl_memory_t x, y, weights, plain, bias, scratchpad;
-    size_t scratchpad_b, weights_b; /* weights_b 0 without a reorder */
-    void *kept;
-    const char *implementation;
+    dnnl_primitive_t primitive, reorder; /* reorder: of the filters; NULL where plain ones do */
+    argument arguments[N_ARGUMENTS];
+    argument plain, reorder_scratch;
+    size_t scratch_b, reorder_scratch_b, filters_b; /* filters_b: 0 without a reorder */
+    bool keep;
+    float *kept; /* made at the first run, so that a plan takes no memory */
+    const char *impl;
 };
 
-static int fail(dnnl_status_t status, const char *doing, bl_error *err)
+static int check(dnnl_status_t status, const char *what, bl_error *err)
 {
+    if (status == dnnl_success)
+        return BL_OK;
     if (status == dnnl_out_of_memory)
-        return BL_FAIL(err, BL_ERR_NOMEM, "oneDNN: no memory for %s", doing);
-    return BL_FAIL(err, BL_ERR_INTERNAL, "oneDNN: %s failed (%s)", doing,
-                   status == dnnl_unimplemented ? "not implemented" : "bad arguments or run-time error");
+        return BL_FAIL(err, BL_ERR_NOMEM, "oneDNN has no memory to %s", what);
+    return BL_FAIL(err, BL_ERR_INTERNAL, "oneDNN could not %s (status %d)", what, (int)status);
 }
+
+/* ---- what differs between the major versions ---- */
+
+static dnnl_format_tag_t image_tag(int block)
+{
+    return block == 16 ? dnnl_nChw16c : block == 8 ? dnnl_nChw8c : dnnl_nchw;
+}
+
+/* Descriptors of a convolution's tensors. `any`: oneDNN may choose the filters' layout. */
+typedef struct tensors {
+#if DNNL_VERSION_MAJOR >= 3
+    dnnl_memory_desc_t x, w, bias, y;
+#else
+    dnnl_memory_desc_t x_desc, w_desc, bias_desc, y_desc;
+    dnnl_memory_desc_t *x, *w, *bias, *y;
+#endif
+} tensors;
+
+#if DNNL_VERSION_MAJOR >= 3
+typedef const_dnnl_memory_desc_t desc_ref;
+
+static void clear_tensors(tensors *t)
+{
+    dnnl_memory_desc_destroy(t->x);
+    dnnl_memory_desc_destroy(t->w);
+    dnnl_memory_desc_destroy(t->bias);
+    dnnl_memory_desc_destroy(t->y);
+}
+
+static dnnl_status_t make_desc(dnnl_memory_desc_t *out, int n_dims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+{
+    return dnnl_memory_desc_create_with_tag(out, n_dims, dims, dnnl_f32, tag);
+}
+
+#define DESC(tensors, name) (&(tensors)->name)
+
+static size_t inner_block(desc_ref desc)
+{
+    int n = 0;
+    dnnl_dims_t blocks, axes;
+    if (dnnl_memory_desc_query(desc, dnnl_query_inner_nblks_s32, &n) != dnnl_success || n != 1 ||
+        dnnl_memory_desc_query(desc, dnnl_query_inner_blks, &blocks) != dnnl_success ||
+        dnnl_memory_desc_query(desc, dnnl_query_inner_idxs, &axes) != dnnl_success || axes[0] != 1)
+        return 0;
+    return (size_t)blocks[0];
+}
+#else
+typedef const dnnl_memory_desc_t *desc_ref;
+
+static void clear_tensors(tensors *t)
+{
+}
+
+static dnnl_status_t make_desc(dnnl_memory_desc_t *out, int n_dims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+{
+    return dnnl_memory_desc_init_by_tag(out, n_dims, dims, dnnl_f32, tag);
+}
+
+#define DESC(tensors, name) ((tensors)->name = &(tensors)->name##_desc)
+
+static size_t inner_block(desc_ref desc)
+{
+    const dnnl_blocking_desc_t *b = &desc->format_desc.blocking;
+    return desc->format_kind == dnnl_blocked && b->inner_nblks == 1 && b->inner_idxs[0] == 1 ? (size_t)b->inner_blks[0]
+                                                                                             : 0;
+}
+#endif
+
+typedef struct strides {
+    dnnl_dims_t stride, dilate, pad, pad_end;
+} strides;
+
+static strides strides_of(const bl_dnnl_conv_desc *d)
+{
+    strides s = {0};
+    const int64_t in[2] = {d->h, d->w}, out[2] = {d->oh, d->ow};
+    for (int axis = 0; axis < 2; axis++) {
+        s.stride[axis] = d->stride[axis];
+        s.dilate[axis] = d->dilation[axis] - 1;
+        s.pad[axis] = d->pad[axis];
+        /* What the last window reaches past the image; negative where some rows are never read. */
+        s.pad_end[axis] =
+            (out[axis] - 1) * d->stride[axis] + (d->kernel[axis] - 1) * d->dilation[axis] + 1 - in[axis] - d->pad[axis];
+    }
+    return s;
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+static dnnl_status_t make_conv_desc(const bl_dnnl *dnnl, const bl_dnnl_conv_desc *d, bl_dnnl_conv_kind kind,
+                                    const tensors *t, const_dnnl_primitive_desc_t hint,
+                                    const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out)
+{
+    strides s = strides_of(d);
+    desc_ref bias = d->bias ? t->bias : NULL;
+    switch (kind) {
+    case BL_DNNL_FORWARD:
+        return dnnl_convolution_forward_primitive_desc_create(out, dnnl->engine, dnnl_forward_training,
+                                                              dnnl_convolution_direct, t->x, t->w, bias, t->y, s.stride,
+                                                              s.dilate, s.pad, s.pad_end, attr);
+    case BL_DNNL_GRAD_DATA:
+        return dnnl_convolution_backward_data_primitive_desc_create(out, dnnl->engine, dnnl_convolution_direct, t->x,
+                                                                    t->w, t->y, s.stride, s.dilate, s.pad, s.pad_end,
+                                                                    hint, attr);
+    default:
+        return dnnl_convolution_backward_weights_primitive_desc_create(out, dnnl->engine, dnnl_convolution_direct, t->x,
+                                                                       t->w, bias, t->y, s.stride, s.dilate, s.pad,
+                                                                       s.pad_end, hint, attr);
+    }
+}
+#else
+static dnnl_status_t make_conv_desc(const bl_dnnl *dnnl, const bl_dnnl_conv_desc *d, bl_dnnl_conv_kind kind,
+                                    const tensors *t, const_dnnl_primitive_desc_t hint,
+                                    const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out)
+{
+    strides s = strides_of(d);
+    desc_ref bias = d->bias ? t->bias : NULL;
+    dnnl_convolution_desc_t conv;
+    dnnl_status_t status;
+    switch (kind) {
+    case BL_DNNL_FORWARD:
+        status = dnnl_dilated_convolution_forward_desc_init(&conv, dnnl_forward_training, dnnl_convolution_direct, t->x,
+                                                            t->w, bias, t->y, s.stride, s.dilate, s.pad, s.pad_end);
+        break;
+    case BL_DNNL_GRAD_DATA:
+        status = dnnl_dilated_convolution_backward_data_desc_init(&conv, dnnl_convolution_direct, t->x, t->w, t->y,
+                                                                  s.stride, s.dilate, s.pad, s.pad_end);
+        break;
+    default:
+        status = dnnl_dilated_convolution_backward_weights_desc_init(&conv, dnnl_convolution_direct, t->x, t->w, bias,
+                                                                     t->y, s.stride, s.dilate, s.pad, s.pad_end);
+        break;
+    }
+    return status == dnnl_success ? dnnl_primitive_desc_create(out, &conv, attr, dnnl->engine, hint) : status;
+}
+#endif
+
+/* ---- the same in all versions ---- */
 
 int bl_dnnl_open(bl_dnnl **out, bl_error *err)
 {
     bl_dnnl *dnnl = bl_calloc(1, sizeof *dnnl);
     if (!dnnl)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for oneDNN");
-    dnnl_status_t status = dnnl_engine_create(&dnnl->engine, dnnl_cpu, 0);
-    if (status == dnnl_success)
-        status = dnnl_stream_create(&dnnl->stream, dnnl->engine, dnnl_stream_default_flags);
-    if (status != dnnl_success) {
+    int code = check(dnnl_engine_create(&dnnl->engine, dnnl_cpu, 0), "start", err);
+    if (code == BL_OK)
+        code = check(dnnl_stream_create(&dnnl->stream, dnnl->engine, dnnl_stream_default_flags), "start", err);
+    if (code != BL_OK) {
         bl_dnnl_close(dnnl);
-        return fail(status, "opening", err);
+        return code;
     }
     *out = dnnl;
     return BL_OK;
@@ -55,9 +196,11 @@ int bl_dnnl_open(bl_dnnl **out, bl_error *err)
 
 void bl_dnnl_close(bl_dnnl *dnnl)
 {
-    if (dnnl && dnnl->stream)
+    if (!dnnl)
+        return;
+    if (dnnl->stream)
         dnnl_stream_destroy(dnnl->stream);
-    if (dnnl && dnnl->engine)
+    if (dnnl->engine)
         dnnl_engine_destroy(dnnl->engine);
     free(dnnl);
 }
@@ -65,172 +208,157 @@ void bl_dnnl_close(bl_dnnl *dnnl)
 const char *bl_dnnl_version(void)
 {
     static char text[32];
-    const dnnl_version_t *version = dnnl_version();
-    snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
+    const dnnl_version_t *v = dnnl_version();
+    snprintf(text, sizeof text, "%d.%d.%d", v->major, v->minor, v->patch);
     return text;
 }
 
-static dnnl_status_t image_md(dnnl_memory_desc_t *md, int n, int c, int h, int w, int block)
+static dnnl_status_t describe(const bl_dnnl_conv_desc *d, bool any, tensors *t)
 {
-    dnnl_dims_t dims = {n, c, h, w};
-    dnnl_format_tag_t tag = block == 16  ? dnnl_nChw16c
-                            : block == 8 ? dnnl_nChw8c
-                            : block == 0 ? dnnl_nchw
-                                         : dnnl_format_tag_any;
-    return dnnl_memory_desc_init_by_tag(md, 4, dims, dnnl_f32, tag);
-}
-
-static dnnl_status_t weights_md(dnnl_memory_desc_t *md, const bl_dnnl_conv_desc *d, bool plain)
-{
-    if (d->groups == 1) {
-        dnnl_dims_t dims = {d->o, d->c, d->kernel[0], d->kernel[1]};
-        return dnnl_memory_desc_init_by_tag(md, 4, dims, dnnl_f32, plain ? dnnl_oihw : dnnl_format_tag_any);
-    }
-    dnnl_dims_t dims = {d->groups, d->o / d->groups, d->c / d->groups, d->kernel[0], d->kernel[1]};
-    return dnnl_memory_desc_init_by_tag(md, 5, dims, dnnl_f32, plain ? dnnl_goihw : dnnl_format_tag_any);
-}
-
-/* What all three kinds are described by; `any_block`: leave the images' layout to oneDNN. */
-typedef struct conv_mds {
-    dnnl_memory_desc_t x, w, b, y;
-    dnnl_dims_t stride, dilation, pad_before, pad_after;
-} conv_mds;
-
-static dnnl_status_t describe(const bl_dnnl_conv_desc *d, int block, conv_mds *m)
-{
-    dnnl_dims_t bias_dims = {d->o};
-    int in[2] = {d->h, d->w}, out[2] = {d->oh, d->ow};
-    for (int a = 0; a < 2; a++) {
-        m->stride[a] = d->stride[a];
-        m->dilation[a] = d->dilation[a] - 1;
-        m->pad_before[a] = d->pad[a];
-        /* What the output really reaches: less than pad where the stride leaves a rest. */
-        m->pad_after[a] = (out[a] - 1) * d->stride[a] + d->dilation[a] * (d->kernel[a] - 1) + 1 - in[a] - d->pad[a];
-    }
-    dnnl_status_t status = image_md(&m->x, d->n, d->c, d->h, d->w, d->plain_x ? 0 : block);
+    const dnnl_format_tag_t x_tag = any ? dnnl_format_tag_any : image_tag(d->plain_x ? 0 : d->block);
+    const dnnl_format_tag_t y_tag = any ? dnnl_format_tag_any : image_tag(d->block);
+    const dnnl_dims_t x = {d->n, d->c, d->h, d->w}, y = {d->n, d->o, d->oh, d->ow}, bias = {d->o};
+    const dnnl_dims_t w = {d->o, d->c, d->kernel[0], d->kernel[1]};
+    const dnnl_dims_t grouped = {d->groups, d->o / d->groups, d->c / d->groups, d->kernel[0], d->kernel[1]};
+    bool groups = d->groups > 1;
+    dnnl_status_t status = make_desc(DESC(t, x), 4, x, x_tag);
     if (status == dnnl_success)
-        status = image_md(&m->y, d->n, d->o, d->oh, d->ow, block);
+        status = make_desc(DESC(t, y), 4, y, y_tag);
     if (status == dnnl_success)
-        status = weights_md(&m->w, d, false);
+        status = make_desc(DESC(t, w), groups ? 5 : 4, groups ? grouped : w, dnnl_format_tag_any);
     if (status == dnnl_success)
-        status = dnnl_memory_desc_init_by_tag(&m->b, 1, bias_dims, dnnl_f32, dnnl_a);
-    return status;
-}
-
-static dnnl_status_t make_desc(bl_dnnl *dnnl, const bl_dnnl_conv_desc *d, int block, bl_dnnl_conv_kind kind,
-                               dnnl_primitive_desc_t *out)
-{
-    conv_mds m;
-    dnnl_convolution_desc_t forward, backward;
-    dnnl_primitive_desc_t hint = NULL;
-    dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t status = describe(d, block, &m);
-    dnnl_memory_desc_t *bias = d->bias ? &m.b : NULL;
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_create(&attr);
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-    if (status == dnnl_success)
-        status = dnnl_dilated_convolution_forward_desc_init(&forward, dnnl_forward_training, dnnl_convolution_direct,
-                                                            &m.x, &m.w, bias, &m.y, m.stride, m.dilation, m.pad_before,
-                                                            m.pad_after);
-    if (status == dnnl_success)
-        status = dnnl_primitive_desc_create(kind == BL_DNNL_FORWARD ? out : &hint, &forward, attr, dnnl->engine, NULL);
-    if (status == dnnl_success && kind == BL_DNNL_GRAD_DATA)
-        status = dnnl_dilated_convolution_backward_data_desc_init(&backward, dnnl_convolution_direct, &m.x, &m.w, &m.y,
-                                                                  m.stride, m.dilation, m.pad_before, m.pad_after);
-    if (status == dnnl_success && kind == BL_DNNL_GRAD_WEIGHTS)
-        status =
-            dnnl_dilated_convolution_backward_weights_desc_init(&backward, dnnl_convolution_direct, &m.x, &m.w, bias,
-                                                                &m.y, m.stride, m.dilation, m.pad_before, m.pad_after);
-    if (status == dnnl_success && kind != BL_DNNL_FORWARD)
-        status = dnnl_primitive_desc_create(out, &backward, attr, dnnl->engine, hint);
-    if (hint)
-        dnnl_primitive_desc_destroy(hint);
-    if (attr)
-        dnnl_primitive_attr_destroy(attr);
+        status = make_desc(DESC(t, bias), 1, bias, dnnl_a);
     return status;
 }
 
 int bl_dnnl_preferred_block(bl_dnnl *dnnl)
 {
-    bl_dnnl_conv_desc d = {.n = 2,
-                           .c = 64,
-                           .h = 28,
-                           .w = 28,
-                           .o = 64,
-                           .oh = 28,
-                           .ow = 28,
-                           .kernel = {3, 3},
-                           .stride = {1, 1},
-                           .pad = {1, 1},
-                           .dilation = {1, 1},
-                           .groups = 1};
-    dnnl_primitive_desc_t desc = NULL;
-    int block = 8;
-    if (make_desc(dnnl, &d, -1, BL_DNNL_FORWARD, &desc) != dnnl_success)
-        return block;
-    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0);
-    if (md && md->format_desc.blocking.inner_nblks == 1 && md->format_desc.blocking.inner_blks[0] == 16)
-        block = 16;
-    dnnl_primitive_desc_destroy(desc);
-    return block;
-}
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + ALIGN_B - 1) / ALIGN_B * ALIGN_B;
-}
-
-static dnnl_status_t make_memory(const bl_dnnl_conv *conv, const dnnl_memory_desc_t *md, dnnl_memory_t *out)
-{
-    return dnnl_memory_create(out, md, conv->dnnl->engine, DNNL_MEMORY_NONE);
-}
-
-/* Plain weights to those of the primitive, or plain gradients from these. */
-static dnnl_status_t make_reorder(bl_dnnl_conv *conv, const dnnl_memory_desc_t *plain, const dnnl_memory_desc_t *own)
-{
-    dnnl_primitive_desc_t desc = NULL;
-    bool from_own = conv->kind == BL_DNNL_GRAD_WEIGHTS;
-    dnnl_status_t status = dnnl_reorder_primitive_desc_create(&desc, from_own ? own : plain, conv->dnnl->engine,
-                                                              from_own ? plain : own, conv->dnnl->engine, NULL);
-    if (status == dnnl_success)
-        status = dnnl_primitive_create(&conv->reorder, desc);
-    if (desc)
-        dnnl_primitive_desc_destroy(desc);
-    return status;
-}
-
-static dnnl_status_t make_memories(bl_dnnl_conv *conv, const bl_dnnl_conv_desc *d)
-{
-    bool grad_data = conv->kind == BL_DNNL_GRAD_DATA, grad_weights = conv->kind == BL_DNNL_GRAD_WEIGHTS;
-    dnnl_memory_desc_t plain;
-    const dnnl_memory_desc_t *x =
-        dnnl_primitive_desc_query_md(conv->desc, grad_data ? dnnl_query_diff_src_md : dnnl_query_src_md, 0);
-    const dnnl_memory_desc_t *y = dnnl_primitive_desc_query_md(
-        conv->desc, grad_data || grad_weights ? dnnl_query_diff_dst_md : dnnl_query_dst_md, 0);
-    dnnl_query_t weights_query = grad_weights ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
-    const dnnl_memory_desc_t *weights = dnnl_primitive_desc_query_md(conv->desc, weights_query, 0);
-    const dnnl_memory_desc_t *scratchpad = dnnl_primitive_desc_query_md(conv->desc, dnnl_query_scratchpad_md, 0);
-    dnnl_status_t status = weights_md(&plain, d, true);
-    if (status == dnnl_success)
-        status = make_memory(conv, x, &conv->x);
-    if (status == dnnl_success)
-        status = make_memory(conv, y, &conv->y);
-    if (status == dnnl_success)
-        status = make_memory(conv, weights, &conv->weights);
-    if (status == dnnl_success)
-        status = make_memory(conv, &plain, &conv->plain);
-    if (status == dnnl_success)
-        status = make_memory(conv, scratchpad, &conv->scratchpad);
-    if (status == dnnl_success && d->bias && !grad_data)
-        status = make_memory(conv, dnnl_primitive_desc_query_md(conv->desc, weights_query, 1), &conv->bias);
-    if (status == dnnl_success && !dnnl_memory_desc_equal(&plain, weights)) {
-        conv->weights_b = aligned(dnnl_memory_desc_get_size(weights));
-        status = make_reorder(conv, &plain, weights);
+    const bl_dnnl_conv_desc typical = {.n = 1,
+                                       .c = 64,
+                                       .h = 28,
+                                       .w = 28,
+                                       .o = 64,
+                                       .oh = 28,
+                                       .ow = 28,
+                                       .kernel = {3, 3},
+                                       .stride = {1, 1},
+                                       .pad = {1, 1},
+                                       .dilation = {1, 1},
+                                       .groups = 1};
+    tensors t = {0};
+    dnnl_primitive_desc_t conv = NULL;
+    size_t block = 0;
+    if (describe(&typical, true, &t) == dnnl_success &&
+        make_conv_desc(dnnl, &typical, BL_DNNL_FORWARD, &t, NULL, NULL, &conv) == dnnl_success) {
+        block = inner_block(dnnl_primitive_desc_query_md(conv, dnnl_query_dst_md, 0));
+        dnnl_primitive_desc_destroy(conv);
     }
-    conv->scratchpad_b = aligned(dnnl_memory_desc_get_size(scratchpad));
-    return status;
+    clear_tensors(&t);
+    return block == 16 ? 16 : 8;
+}
+
+static int make_argument(bl_dnnl *dnnl, desc_ref desc, argument *out, bl_error *err)
+{
+    return check(dnnl_memory_create(&out->memory, desc, dnnl->engine, DNNL_MEMORY_NONE), "describe memory", err);
+}
+
+static dnnl_memory_t point(argument *a, const void *at)
+{
+    if (a->memory && a->at != at)
+        dnnl_memory_set_data_handle(a->memory, (void *)at);
+    a->at = at;
+    return a->memory;
+}
+
+static dnnl_query_t filters_query(bl_dnnl_conv_kind kind)
+{
+    return kind == BL_DNNL_GRAD_WEIGHTS ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
+}
+
+/* The reorder between plain filters and those that the convolution wants, where these differ. */
+static int make_reorder(bl_dnnl_conv *conv, const bl_dnnl_conv_desc *d, dnnl_primitive_desc_t pd,
+                        const_dnnl_primitive_attr_t attr, bl_error *err)
+{
+    tensors plain = {0};
+    const dnnl_dims_t w = {d->o, d->c, d->kernel[0], d->kernel[1]};
+    const dnnl_dims_t grouped = {d->groups, d->o / d->groups, d->c / d->groups, d->kernel[0], d->kernel[1]};
+    bool groups = d->groups > 1;
+    int code = check(make_desc(DESC(&plain, w), groups ? 5 : 4, groups ? grouped : w, groups ? dnnl_goihw : dnnl_oihw),
+                     "describe filters", err);
+    desc_ref chosen = dnnl_primitive_desc_query_md(pd, filters_query(conv->kind), 0);
+    if (code == BL_OK && !dnnl_memory_desc_equal(plain.w, chosen)) {
+        bool out = conv->kind == BL_DNNL_GRAD_WEIGHTS;
+        dnnl_primitive_desc_t reorder = NULL;
+        code = check(dnnl_reorder_primitive_desc_create(&reorder, out ? chosen : plain.w, conv->dnnl->engine,
+                                                        out ? plain.w : chosen, conv->dnnl->engine, attr),
+                     "reorder filters", err);
+        if (code == BL_OK)
+            code = check(dnnl_primitive_create(&conv->reorder, reorder), "reorder filters", err);
+        if (code == BL_OK) {
+            desc_ref scratch = dnnl_primitive_desc_query_md(reorder, dnnl_query_scratchpad_md, 0);
+            conv->reorder_scratch_b = dnnl_memory_desc_get_size(scratch);
+            code = make_argument(conv->dnnl, scratch, &conv->reorder_scratch, err);
+        }
+        if (code == BL_OK)
+            code = make_argument(conv->dnnl, plain.w, &conv->plain, err);
+        conv->filters_b = dnnl_memory_desc_get_size(chosen);
+        if (reorder)
+            dnnl_primitive_desc_destroy(reorder);
+    }
+    clear_tensors(&plain);
+    return code;
+}
+
+static int make_arguments(bl_dnnl_conv *conv, const bl_dnnl_conv_desc *d, dnnl_primitive_desc_t pd, bl_error *err)
+{
+    static const dnnl_query_t sources[] = {dnnl_query_src_md, dnnl_query_diff_dst_md, dnnl_query_src_md};
+    static const dnnl_query_t results[] = {dnnl_query_dst_md, dnnl_query_diff_src_md, dnnl_query_diff_dst_md};
+    const struct {
+        int at;
+        dnnl_query_t query;
+        int index;
+        bool wanted;
+    } all[] = {
+        {SRC, sources[conv->kind], 0, true},
+        {DST, results[conv->kind], 0, true},
+        {FILTERS, filters_query(conv->kind), 0, true},
+        {BIAS, filters_query(conv->kind), 1, d->bias && conv->kind != BL_DNNL_GRAD_DATA},
+        {SCRATCH, dnnl_query_scratchpad_md, 0, true},
+    };
+    int code = BL_OK;
+    for (size_t i = 0; code == BL_OK && i < BL_ARRAY_LEN(all); i++)
+        if (all[i].wanted)
+            code = make_argument(conv->dnnl, dnnl_primitive_desc_query_md(pd, all[i].query, all[i].index),
+                                 &conv->arguments[all[i].at], err);
+    conv->scratch_b = dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
+    return code;
+}
+
+static int make_primitive(bl_dnnl_conv *conv, const bl_dnnl_conv_desc *d, const tensors *t, bl_error *err)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t hint = NULL, pd = NULL;
+    int code = check(dnnl_primitive_attr_create(&attr), "make a convolution", err);
+    if (code == BL_OK)
+        code =
+            check(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "make a convolution", err);
+    if (code == BL_OK && conv->kind != BL_DNNL_FORWARD)
+        code = check(make_conv_desc(conv->dnnl, d, BL_DNNL_FORWARD, t, NULL, attr, &hint), "make a convolution", err);
+    if (code == BL_OK)
+        code = check(make_conv_desc(conv->dnnl, d, conv->kind, t, hint, attr, &pd), "make a convolution", err);
+    if (code == BL_OK)
+        code = check(dnnl_primitive_create(&conv->primitive, pd), "make a convolution", err);
+    if (code == BL_OK)
+        code = make_arguments(conv, d, pd, err);
+    if (code == BL_OK)
+        code = make_reorder(conv, d, pd, attr, err);
+    if (pd)
+        dnnl_primitive_desc_destroy(pd);
+    if (hint)
+        dnnl_primitive_desc_destroy(hint);
+    if (attr)
+        dnnl_primitive_attr_destroy(attr);
+    return code;
 }
 
 int bl_dnnl_conv_new(bl_dnnl *dnnl, const bl_dnnl_conv_desc *desc, bl_dnnl_conv_kind kind, bool keep_weights,
@@ -241,151 +369,151 @@ int bl_dnnl_conv_new(bl_dnnl *dnnl, const bl_dnnl_conv_desc *desc, bl_dnnl_conv_
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a convolution");
     conv->dnnl = dnnl;
     conv->kind = kind;
-    dnnl_status_t status = make_desc(dnnl, desc, desc->block, kind, &conv->desc);
-    if (status == dnnl_success)
-        status = dnnl_primitive_create(&conv->primitive, conv->desc);
-    if (status == dnnl_success)
-        status = make_memories(conv, desc);
-    if (status == dnnl_success &&
-        dnnl_primitive_desc_query(conv->desc, dnnl_query_impl_info_str, 0, &conv->implementation) != dnnl_success)
-        conv->implementation = "oneDNN";
-    if (status == dnnl_success && keep_weights && conv->weights_b > 0 && kind != BL_DNNL_GRAD_WEIGHTS) {
-        conv->kept = bl_aligned_alloc(ALIGN_B, conv->weights_b);
-        status = conv->kept ? dnnl_success : dnnl_out_of_memory;
-    }
-    if (status != dnnl_success) {
+    tensors t = {0};
+    int code = check(describe(desc, false, &t), "describe a convolution", err);
+    if (code == BL_OK)
+        code = make_primitive(conv, desc, &t, err);
+    clear_tensors(&t);
+    if (code != BL_OK) {
         bl_dnnl_conv_free(conv);
-        return fail(status, "making a convolution", err);
+        return code;
     }
+    conv->keep = keep_weights && conv->reorder && kind != BL_DNNL_GRAD_WEIGHTS;
+    const_dnnl_primitive_desc_t pd = NULL;
+    if (dnnl_primitive_get_primitive_desc(conv->primitive, &pd) != dnnl_success ||
+        dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &conv->impl) != dnnl_success)
+        conv->impl = "oneDNN";
     *out = conv;
     return BL_OK;
+}
+
+static void clear_argument(argument *a)
+{
+    if (a->memory)
+        dnnl_memory_destroy(a->memory);
 }
 
 void bl_dnnl_conv_free(bl_dnnl_conv *conv)
 {
     if (!conv)
         return;
-    dnnl_memory_t memories[] = {conv->x, conv->y, conv->weights, conv->plain, conv->bias, conv->scratchpad};
-    for (size_t i = 0; i < BL_ARRAY_LEN(memories); i++)
-        if (memories[i])
-            dnnl_memory_destroy(memories[i]);
-    if (conv->reorder)
-        dnnl_primitive_destroy(conv->reorder);
+    for (int i = 0; i < N_ARGUMENTS; i++)
+        clear_argument(&conv->arguments[i]);
+    clear_argument(&conv->plain);
+    clear_argument(&conv->reorder_scratch);
     if (conv->primitive)
         dnnl_primitive_destroy(conv->primitive);
-    if (conv->desc)
-        dnnl_primitive_desc_destroy(conv->desc);
+    if (conv->reorder)
+        dnnl_primitive_destroy(conv->reorder);
     free(conv->kept);
     free(conv);
 }
 
+const char *bl_dnnl_conv_implementation(const bl_dnnl_conv *conv)
+{
+    return conv->impl;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + BL_ALIGN_B - 1) / BL_ALIGN_B * BL_ALIGN_B;
+}
+
+/* Filters in oneDNN's form that live for one run lie before the scratchpads. */
+static size_t passing_filters_b(const bl_dnnl_conv *conv)
+{
+    return conv->keep ? 0 : aligned(conv->filters_b);
+}
+
 size_t bl_dnnl_conv_scratch_b(const bl_dnnl_conv *conv)
 {
-    return conv->scratchpad_b + (conv->kept ? 0 : conv->weights_b);
+    size_t pad = conv->scratch_b > conv->reorder_scratch_b ? conv->scratch_b : conv->reorder_scratch_b;
+    return passing_filters_b(conv) + pad;
 }
 
 size_t bl_dnnl_conv_kept_b(const bl_dnnl_conv *conv)
 {
-    return conv->kept ? conv->weights_b : 0;
+    return conv->keep ? conv->filters_b : 0;
 }
 
-const char *bl_dnnl_conv_implementation(const bl_dnnl_conv *conv)
+static int reorder(bl_dnnl_conv *conv, dnnl_memory_t from, dnnl_memory_t to, void *pad, bl_error *err)
 {
-    return conv->implementation;
+    dnnl_exec_arg_t args[] = {
+        {DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, point(&conv->reorder_scratch, pad)}};
+    return check(dnnl_primitive_execute(conv->reorder, conv->dnnl->stream, BL_ARRAY_LEN(args), args), "reorder filters",
+                 err);
 }
 
-/* oneDNN's handles are not const; it writes only to what a primitive puts out. */
-static void point(dnnl_memory_t memory, const void *data)
+/* Points the primitive's filters at the plain ones, or at what they are reordered to. */
+static int place_filters(bl_dnnl_conv *conv, const float *plain, void *scratch, void *pad, bool changed, bl_error *err)
 {
-    if (memory)
-        dnnl_memory_set_data_handle(memory, (void *)data);
-}
-
-static dnnl_status_t run_reorder(bl_dnnl_conv *conv, dnnl_memory_t from, dnnl_memory_t to)
-{
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    return dnnl_primitive_execute(conv->reorder, conv->dnnl->stream, 2, args);
-}
-
-/* Points the primitive's weights at the plain ones, or at reordered ones. */
-static dnnl_status_t place_weights(bl_dnnl_conv *conv, const float *plain, void *scratch, bool changed)
-{
+    argument *filters = &conv->arguments[FILTERS];
     if (!conv->reorder) {
-        point(conv->weights, plain);
-        return dnnl_success;
+        point(filters, plain);
+        return BL_OK;
     }
-    point(conv->plain, plain);
-    point(conv->weights, conv->kept ? conv->kept : (char *)scratch + conv->scratchpad_b);
-    if (conv->kept && !changed)
-        return dnnl_success;
-    return run_reorder(conv, conv->plain, conv->weights);
+    bool fresh = conv->kept && !changed;
+    if (conv->keep && !conv->kept && !(conv->kept = bl_aligned_alloc(BL_ALIGN_B, aligned(conv->filters_b))))
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for %zu bytes of filters", conv->filters_b);
+    point(filters, conv->keep ? (void *)conv->kept : scratch);
+    return fresh ? BL_OK : reorder(conv, point(&conv->plain, plain), filters->memory, pad, err);
 }
 
 static int execute(bl_dnnl_conv *conv, const dnnl_exec_arg_t *args, int n, bl_error *err)
 {
-    dnnl_status_t status = dnnl_primitive_execute(conv->primitive, conv->dnnl->stream, n, args);
-    if (status == dnnl_success)
-        status = dnnl_stream_wait(conv->dnnl->stream);
-    return status == dnnl_success ? BL_OK : fail(status, "a convolution", err);
+    int code = check(dnnl_primitive_execute(conv->primitive, conv->dnnl->stream, n, args), "run a convolution", err);
+    return code != BL_OK ? code : check(dnnl_stream_wait(conv->dnnl->stream), "run a convolution", err);
 }
 
 int bl_dnnl_conv_forward(bl_dnnl_conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch,
                          bool weights_changed, bl_error *err)
 {
-    dnnl_status_t status = place_weights(conv, w, scratch, weights_changed);
-    if (status != dnnl_success)
-        return fail(status, "reordering weights", err);
-    point(conv->x, x);
-    point(conv->y, y);
-    point(conv->bias, bias);
-    point(conv->scratchpad, scratch);
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, conv->x},
-                              {DNNL_ARG_WEIGHTS, conv->weights},
-                              {DNNL_ARG_DST, conv->y},
-                              {DNNL_ARG_SCRATCHPAD, conv->scratchpad},
-                              {DNNL_ARG_BIAS, conv->bias}};
-    return execute(conv, args, conv->bias ? 5 : 4, err);
+    argument *a = conv->arguments;
+    void *pad = (char *)scratch + passing_filters_b(conv);
+    int code = place_filters(conv, w, scratch, pad, weights_changed, err);
+    if (code != BL_OK)
+        return code;
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, point(&a[SRC], x)},
+                              {DNNL_ARG_WEIGHTS, a[FILTERS].memory},
+                              {DNNL_ARG_DST, point(&a[DST], y)},
+                              {DNNL_ARG_SCRATCHPAD, point(&a[SCRATCH], pad)},
+                              {DNNL_ARG_BIAS, point(&a[BIAS], bias)}};
+    return execute(conv, args, a[BIAS].memory ? 5 : 4, err);
 }
 
 int bl_dnnl_conv_grad_data(bl_dnnl_conv *conv, const float *dy, const float *w, float *dx, void *scratch, bl_error *err)
 {
-    dnnl_status_t status = place_weights(conv, w, scratch, true);
-    if (status != dnnl_success)
-        return fail(status, "reordering weights", err);
-    point(conv->x, dx);
-    point(conv->y, dy);
-    point(conv->scratchpad, scratch);
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_DIFF_SRC, conv->x},
-                              {DNNL_ARG_WEIGHTS, conv->weights},
-                              {DNNL_ARG_DIFF_DST, conv->y},
-                              {DNNL_ARG_SCRATCHPAD, conv->scratchpad}};
+    argument *a = conv->arguments;
+    void *pad = (char *)scratch + passing_filters_b(conv);
+    int code = place_filters(conv, w, scratch, pad, true, err);
+    if (code != BL_OK)
+        return code;
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_DIFF_DST, point(&a[SRC], dy)},
+                              {DNNL_ARG_WEIGHTS, a[FILTERS].memory},
+                              {DNNL_ARG_DIFF_SRC, point(&a[DST], dx)},
+                              {DNNL_ARG_SCRATCHPAD, point(&a[SCRATCH], pad)}};
     return execute(conv, args, 4, err);
 }
 
 int bl_dnnl_conv_grad_weights(bl_dnnl_conv *conv, const float *x, const float *dy, float *dw, float *dbias,
                               void *scratch, bl_error *err)
 {
-    point(conv->x, x);
-    point(conv->y, dy);
-    point(conv->bias, dbias);
-    point(conv->scratchpad, scratch);
-    point(conv->weights, conv->reorder ? (char *)scratch + conv->scratchpad_b : (void *)dw);
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, conv->x},
-                              {DNNL_ARG_DIFF_WEIGHTS, conv->weights},
-                              {DNNL_ARG_DIFF_DST, conv->y},
-                              {DNNL_ARG_SCRATCHPAD, conv->scratchpad},
-                              {DNNL_ARG_DIFF_BIAS, conv->bias}};
-    int code = execute(conv, args, conv->bias ? 5 : 4, err);
-    if (code != BL_OK || !conv->reorder)
-        return code;
-    point(conv->plain, dw);
-    dnnl_status_t status = run_reorder(conv, conv->weights, conv->plain);
-    return status == dnnl_success ? BL_OK : fail(status, "reordering gradients", err);
+    argument *a = conv->arguments;
+    void *pad = (char *)scratch + passing_filters_b(conv);
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, point(&a[SRC], x)},
+                              {DNNL_ARG_DIFF_DST, point(&a[DST], dy)},
+                              {DNNL_ARG_DIFF_WEIGHTS, point(&a[FILTERS], conv->reorder ? scratch : dw)},
+                              {DNNL_ARG_SCRATCHPAD, point(&a[SCRATCH], pad)},
+                              {DNNL_ARG_DIFF_BIAS, point(&a[BIAS], dbias)}};
+    int code = execute(conv, args, a[BIAS].memory ? 5 : 4, err);
+    if (code == BL_OK && conv->reorder)
+        code = reorder(conv, a[FILTERS].memory, point(&conv->plain, dw), pad, err);
+    return code;
 }
 
 int bl_dnnl_gemm(bool turn_a, bool turn_b, int m, int n, int k, const float *a, const float *b, float *c, bl_error *err)
 {
-    dnnl_status_t status = dnnl_sgemm(turn_a ? 'T' : 'N', turn_b ? 'T' : 'N', m, n, k, 1.0f, a, turn_a ? m : k, b,
-                                      turn_b ? k : n, 0.0f, c, n);
-    return status == dnnl_success ? BL_OK : fail(status, "a matrix product", err);
+    return check(dnnl_sgemm(turn_a ? 'T' : 'N', turn_b ? 'T' : 'N', m, n, k, 1.0f, a, turn_a ? m : k, b, turn_b ? k : n,
+                            0.0f, c, n),
+                 "multiply matrices", err);
 }

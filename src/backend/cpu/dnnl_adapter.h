@@ -1,5 +1,5 @@
-/* All that the project asks of oneDNN: convolutions and matrix products in float32. The only place that knows its API
- * (2.x), so that another version is another pair of these files. */
+/* All that the project asks of oneDNN: convolutions and matrix products in float32. The only place that knows its API,
+ * which differs between 2.x and 3.x. */
 #ifndef BL_BACKEND_CPU_DNNL_ADAPTER_H
 #define BL_BACKEND_CPU_DNNL_ADAPTER_H
 
