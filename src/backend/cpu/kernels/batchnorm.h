@@ -9,7 +9,7 @@
 size_t bl_k_bn_scratch_b(const bl_k_shape *shape);
 
 /* Mean and biased variance of each channel over n, h and w. Chunks that fit the first-level cache are summed in two
- * passes and merged by Chan's formula (Chan, Golub, LeVeque 1983), so that a large mean costs no digits. */
+ * passes and merged by Chan's formula (Chan, Golub, LeVeque 1983), so that a large mean costs few digits. */
 void bl_k_bn_stats(const bl_k_shape *shape, const float *x, float *mean, float *var, void *scratch);
 /* running = (1 - momentum) * running + momentum * batch, the variance being taken as unbiased (n / (n - 1); a single
  * element a channel is taken as it is): PyTorch's rule. */
