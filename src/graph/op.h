@@ -52,7 +52,9 @@ extern const bl_op bl_op_conv2d_grad_weights; /* x, dy, w (shape only) [, bias (
 extern const bl_op bl_op_norm_act; /* x, gamma, beta [, residual] -> y, mean, var: training, act after scale and shift,
                                       then + residual */
 extern const bl_op bl_op_norm_act_apply; /* x, gamma, beta, mean, var [, residual] -> y: evaluation and recomputing */
-extern const bl_op bl_op_norm_act_grad;  /* x, gamma, beta, mean, var, dy -> dx, dgamma, dbeta */
+extern const bl_op bl_op_norm_act_grad;  /* x, gamma, beta, mean, var, dy [, gate, dpooled] -> dx, dgamma, dbeta: with
+                                            these two (n, c, 1, 1), dy * gate + dpooled / (h w) stands for dy; a pass
+                                            puts them there, and then dy may be absent */
 extern const bl_op
     bl_op_norm_track; /* running_mean, running_var, tracked, mean, var, x (shape only): updates the first three */
 /* elementwise (op_elementwise.c) */

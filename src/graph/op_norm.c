@@ -7,7 +7,7 @@
 
 #include "graph/act.h"
 
-enum { X, GAMMA, BETA, MEAN, VAR };
+enum { X, GAMMA, BETA, MEAN, VAR, DY, GATE, POOLED };
 
 static int64_t pixels_of(const bl_shape *shape)
 {
@@ -91,13 +91,25 @@ static int infer_grad(const bl_node *node, const bl_shape *const *in, bl_shape *
     return BL_OK;
 }
 
+/* The gradient that arrives at element i: dy, or where the pass let this op take a gate's and a pool's gradient upon
+ * itself, dy * gate + dpooled / pixels. */
+static double arriving(const bl_ref_call *call, int64_t i, int64_t pixels)
+{
+    double dy = call->in[DY] ? call->in[DY][i] : 0;
+    if (call->in[GATE])
+        dy *= call->in[GATE][i / pixels];
+    if (call->in[POOLED])
+        dy += call->in[POOLED][i / pixels] / (double)pixels;
+    return dy;
+}
+
 /* With g = dy act'(.) and xhat the normalised x: dbeta = sum g, dgamma = sum g xhat,
  * dx = gamma / sqrt(var + eps) (g - dbeta / n - xhat dgamma / n). */
 static int reference_grad(const bl_ref_call *call, bl_error *err)
 {
     const bl_shape *x = call->in_shape[X];
     const bl_norm_attrs *a = &call->node->attrs.norm;
-    const double *gamma = call->in[GAMMA], *mean = call->in[MEAN], *var = call->in[VAR], *dy = call->in[5];
+    const double *gamma = call->in[GAMMA], *mean = call->in[MEAN], *var = call->in[VAR];
     int64_t pixels = pixels_of(x), channels = x->dim[1], total = bl_shape_count(x);
     double *dgamma = call->out[1], *dbeta = call->out[2], count = (double)(total / channels);
     memset(dgamma, 0, (size_t)channels * sizeof *dgamma);
@@ -106,7 +118,7 @@ static int reference_grad(const bl_ref_call *call, bl_error *err)
         for (int64_t i = 0; i < total; i++) {
             int64_t c = i / pixels % channels;
             double scale = 1 / sqrt(var[c] + (double)a->eps), hat = (call->in[X][i] - mean[c]) * scale;
-            double g = dy[i] * bl_act_slope(a->act, gamma[c] * hat + call->in[BETA][c]);
+            double g = arriving(call, i, pixels) * bl_act_slope(a->act, gamma[c] * hat + call->in[BETA][c]);
             if (pass == 1) {
                 call->out[0][i] = gamma[c] * scale * (g - dbeta[c] / count - hat * dgamma[c] / count);
                 continue;
@@ -157,7 +169,7 @@ const bl_op bl_op_norm_act_apply = {.name = "norm_act_apply",
                                     .reference = reference_apply};
 const bl_op bl_op_norm_act_grad = {.name = "norm_act_grad",
                                    .min_in = 6,
-                                   .max_in = 6,
+                                   .max_in = 8,
                                    .n_out = 3,
                                    .layout = BL_OP_IMAGE,
                                    .in_place = {{6, 1}},

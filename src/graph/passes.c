@@ -168,10 +168,51 @@ static bool absorb(bl_graph *graph, int index)
     return true;
 }
 
+/* The node that makes v for one reader alone, as its first output; -1 where that is not so. */
+static int sole_producer(const bl_graph *graph, int end, bl_value v, const int *uses)
+{
+    int at = v >= 0 && uses[v] == 1 ? producer_before(graph, end, v) : -1;
+    return at >= 0 && graph->nodes[at].out[0] == v ? at : -1;
+}
+
+/* A normalisation's gradient computes by itself what a gate's and a pool's gradient would hand to it as a tensor. */
+static void absorb_gradient(bl_graph *graph, int index, const int *uses)
+{
+    bl_node *norm = &graph->nodes[index];
+    int at = norm->op == &bl_op_norm_act_grad && norm->n_in == 6 ? sole_producer(graph, index, norm->in[5], uses) : -1;
+    if (at < 0 || graph->values[norm->in[0]].shape.n_dims != 4)
+        return;
+    int parts[2] = {at, -1};
+    if (graph->nodes[at].op == &bl_op_add)
+        for (int side = 0; side < 2; side++)
+            parts[side] = sole_producer(graph, at, graph->nodes[at].in[side], uses);
+    int gate = -1, pool = -1, n_parts = graph->nodes[at].op == &bl_op_add ? 2 : 1;
+    for (int k = 0; k < n_parts; k++) {
+        if (parts[k] >= 0 && graph->nodes[parts[k]].op == &bl_op_gate_grad)
+            gate = parts[k];
+        if (parts[k] >= 0 && graph->nodes[parts[k]].op == &bl_op_global_avg_pool_grad)
+            pool = parts[k];
+    }
+    if ((gate >= 0) + (pool >= 0) != n_parts)
+        return;
+    norm->in[5] = gate >= 0 ? graph->nodes[gate].in[2] : BL_NO_VALUE;
+    norm->in[6] = gate >= 0 ? graph->nodes[gate].in[1] : BL_NO_VALUE;
+    norm->in[7] = pool >= 0 ? graph->nodes[pool].in[0] : BL_NO_VALUE;
+    norm->n_in = 8;
+    if (gate >= 0)
+        graph->nodes[gate].out[0] = BL_NO_VALUE; /* the gate's own gradient is still wanted */
+}
+
 int bl_graph_absorb(bl_graph *graph, bl_error *err)
 {
     for (int i = 0; i < graph->n_nodes; i++)
         absorb(graph, i);
+    int *uses = count_uses(graph);
+    if (!uses)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory to transform the graph");
+    for (int i = 0; i < graph->n_nodes; i++)
+        absorb_gradient(graph, i, uses);
+    free(uses);
     return bl_graph_sweep(graph, err);
 }
 

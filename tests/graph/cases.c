@@ -140,6 +140,22 @@ static bl_value dropout_matrix(bl_graph *g)
     return bl_build_dropout(g, x, 0.1f);
 }
 
+static bl_value norm_pool(bl_graph *g)
+{
+    return bl_build_global_avg_pool(g, norm_act(g, BL_ACT_SILU));
+}
+
+static bl_value norm_gate(bl_graph *g)
+{
+    return bl_build_gate(g, norm_act(g, BL_ACT_SILU), case_param(g, "s", BL_SHAPE4(3, 5, 1, 1)));
+}
+
+static bl_value norm_pool_gate(bl_graph *g)
+{
+    bl_value y = norm_act(g, BL_ACT_SILU);
+    return bl_build_gate(g, y, bl_build_activation(g, bl_build_global_avg_pool(g, y), BL_ACT_SIGMOID));
+}
+
 /* An inverted residual with squeeze and excitation: every normalisation that a reader can take over. */
 static bl_value inverted_residual(bl_graph *g)
 {
@@ -158,47 +174,50 @@ static bl_value inverted_residual(bl_graph *g)
 }
 
 const graph_case graph_cases[] = {
-    {"conv 1x1", conv_1x1, 0, false},
-    {"conv 3x3 with bias", conv_3x3_bias, 0, false},
-    {"conv 3x3, stride 2", conv_stride, 0, false},
-    {"conv 1x1, stride 2", conv_1x1_stride, 0, false},
-    {"conv 3x3, dilated", conv_dilation, 0, false},
-    {"conv 3x3 in groups", conv_groups, 0, false},
-    {"conv of one pixel", conv_pixel, 0, false},
-    {"depthwise 3x3", depthwise_3, 0, false},
-    {"depthwise 3x3, stride 2", depthwise_3_stride, 0, false},
-    {"depthwise 5x5 with bias", depthwise_5_bias, 0, false},
-    {"depthwise 5x5, stride 2", depthwise_5_stride, 0, false},
-    {"depthwise 7x7", depthwise_7, 0, false},
-    {"depthwise 2x2, stride 3", depthwise_2_unpadded, 0, false},
-    {"depthwise 3x3, dilated", depthwise_dilated, 0, false},
-    {"norm of images", norm_image, 0, false},
-    {"norm of a matrix", norm_matrix, 0, false},
-    {"norm, relu", norm_relu, 0, true},
-    {"norm, relu6", norm_relu6, 0, true},
-    {"norm, hardswish", norm_hardswish, 0, true},
-    {"norm, hardsigmoid", norm_hardsigmoid, 0, true},
-    {"norm, sigmoid", norm_sigmoid, 0, false},
-    {"norm, silu", norm_silu, 0, false},
-    {"norm, gelu", norm_gelu, 0, false},
-    {"norm, leaky", norm_leaky, 0, true},
-    {"relu", act_relu, 0, true},
-    {"relu6", act_relu6, 0, true},
-    {"hardswish", act_hardswish, 0, true},
-    {"hardsigmoid", act_hardsigmoid, 0, true},
-    {"sigmoid", act_sigmoid, 0, false},
-    {"silu", act_silu, 0, false},
-    {"gelu", act_gelu, 0, false},
-    {"leaky", act_leaky, 0, true},
-    {"residual", residual, 0, false},
-    {"shared value", shared, 0, false},
-    {"global average pool", pool, 0, false},
-    {"gate", gate, 0, false},
-    {"linear", linear, 0.1f, false},
-    {"linear with bias", linear_bias, 0, false},
-    {"dropout of images", dropout_image, 0, false},
-    {"dropout of a matrix, twice", dropout_matrix, 0.2f, false},
-    {"inverted residual", inverted_residual, 0.1f, true},
+    {"conv 1x1", conv_1x1, 0},
+    {"conv 3x3 with bias", conv_3x3_bias, 0},
+    {"conv 3x3, stride 2", conv_stride, 0},
+    {"conv 1x1, stride 2", conv_1x1_stride, 0},
+    {"conv 3x3, dilated", conv_dilation, 0},
+    {"conv 3x3 in groups", conv_groups, 0},
+    {"conv of one pixel", conv_pixel, 0},
+    {"depthwise 3x3", depthwise_3, 0},
+    {"depthwise 3x3, stride 2", depthwise_3_stride, 0},
+    {"depthwise 5x5 with bias", depthwise_5_bias, 0},
+    {"depthwise 5x5, stride 2", depthwise_5_stride, 0},
+    {"depthwise 7x7", depthwise_7, 0},
+    {"depthwise 2x2, stride 3", depthwise_2_unpadded, 0},
+    {"depthwise 3x3, dilated", depthwise_dilated, 0},
+    {"norm of images", norm_image, 0},
+    {"norm of a matrix", norm_matrix, 0},
+    {"norm, relu", norm_relu, 0},
+    {"norm, relu6", norm_relu6, 0},
+    {"norm, hardswish", norm_hardswish, 0},
+    {"norm, hardsigmoid", norm_hardsigmoid, 0},
+    {"norm, sigmoid", norm_sigmoid, 0},
+    {"norm, silu", norm_silu, 0},
+    {"norm, gelu", norm_gelu, 0},
+    {"norm, leaky", norm_leaky, 0},
+    {"relu", act_relu, 0},
+    {"relu6", act_relu6, 0},
+    {"hardswish", act_hardswish, 0},
+    {"hardsigmoid", act_hardsigmoid, 0},
+    {"sigmoid", act_sigmoid, 0},
+    {"silu", act_silu, 0},
+    {"gelu", act_gelu, 0},
+    {"leaky", act_leaky, 0},
+    {"residual", residual, 0},
+    {"shared value", shared, 0},
+    {"global average pool", pool, 0},
+    {"gate", gate, 0},
+    {"linear", linear, 0.1f},
+    {"linear with bias", linear_bias, 0},
+    {"dropout of images", dropout_image, 0},
+    {"dropout of a matrix, twice", dropout_matrix, 0.2f},
+    {"norm, pool", norm_pool, 0},
+    {"norm, gate", norm_gate, 0},
+    {"norm, pool and gate", norm_pool_gate, 0},
+    {"inverted residual", inverted_residual, 0.1f},
 };
 const int n_graph_cases = (int)BL_ARRAY_LEN(graph_cases);
 

@@ -10,7 +10,6 @@ typedef struct graph_case {
     /* Builds from parameters alone (so that every tensor gets a gradient) and returns the result. */
     bl_value (*build)(bl_graph *graph);
     float label_smoothing;
-    bool kinked; /* has points without a derivative: finite differences may step over one */
 } graph_case;
 
 extern const graph_case graph_cases[];

@@ -54,6 +54,41 @@ static void test_fused_gradients(void **state)
     }
 }
 
+static int count_ops(const bl_graph *graph, const bl_op *op)
+{
+    int n = 0;
+    for (int i = 0; i < graph->n_nodes; i++)
+        n += graph->nodes[i].op == op;
+    return n;
+}
+
+/* Of an inverted residual only what must be stored is: no activation, no pooled or gated gradient has a tensor. */
+static void test_what_the_passes_leave(void **state)
+{
+    bl_error err = {0};
+    bl_params *params = NULL;
+    const graph_case *c = &graph_cases[n_graph_cases - 1];
+    assert_string_equal(c->name, "inverted residual");
+    bl_graph *graph = case_graph(c, BL_MODE_TRAIN, &params);
+    bl_value one = BL_NO_VALUE, loss = bl_graph_find_value(graph, "loss");
+    assert_int_equal(bl_graph_fuse(graph, &err), BL_OK);
+    assert_int_equal(count_ops(graph, &bl_op_add), 0);
+    assert_int_equal(count_ops(graph, &bl_op_activation), 2); /* the two without a normalisation */
+    assert_int_equal(bl_graph_differentiate(graph, &loss, &one, 1, &err), BL_OK);
+    assert_int_equal(bl_graph_absorb(graph, &err), BL_OK);
+    assert_int_equal(count_ops(graph, &bl_op_global_avg_pool_grad), 0);
+    assert_int_equal(count_ops(graph, &bl_op_add), 1); /* x: the gradients of the two branches */
+    int stored = 0;
+    for (int i = 0; i < graph->n_nodes; i++) {
+        stored += graph->nodes[i].op == &bl_op_norm_act && graph->nodes[i].out[0] >= 0;
+        if (graph->nodes[i].op == &bl_op_gate_grad)
+            assert_int_equal(graph->nodes[i].out[0], BL_NO_VALUE);
+    }
+    assert_int_equal(stored, 1); /* the block's own result */
+    bl_graph_free(graph);
+    bl_params_free(params);
+}
+
 /* hardswish, but with a slope 0.1 % too steep. */
 static int wrong_gradient(bl_graph *graph, int index, const bl_value *d_out, bl_value *d_in, bl_error *err);
 static int wrong_infer(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
@@ -99,7 +134,7 @@ static bl_value build_broken(bl_graph *g)
 
 static void test_a_wrong_gradient_is_found(void **state)
 {
-    const graph_case c = {"broken", build_broken, 0, false};
+    const graph_case c = {"broken", build_broken, 0};
     bl_params *params = NULL;
     bl_graph *graph = case_graph(&c, BL_MODE_TRAIN, &params);
     double error = gradient_error(graph);
@@ -114,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_gradient),
         cmocka_unit_test(test_fused_gradients),
+        cmocka_unit_test(test_what_the_passes_leave),
         cmocka_unit_test(test_a_wrong_gradient_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

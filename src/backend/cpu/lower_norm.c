@@ -37,7 +37,8 @@ static int run_grad(bl_kernel *base, void *const *in, void *const *out, void *sc
 {
     const bl_cpu_kernel *k = (const bl_cpu_kernel *)base;
     bl_k_norm norm = norm_of(k->node, in[1], in[2], in[3], in[4]);
-    bl_k_bn_dy dy = {.dy = in[5]};
+    float pixels = (float)k->image.h * (float)k->image.w;
+    bl_k_bn_dy dy = {.dy = in[5], .gate = in[6], .add = in[7], .add_scale = 1 / pixels};
     bl_k_bn_grad(&k->image, &norm, in[0], &dy, out[0], out[1], out[2], scratch);
     return BL_OK;
 }
