@@ -108,7 +108,7 @@ static void test_it_learns(void **state)
     session s;
     start(&s, (bl_exec_options){.n_threads = 2});
     float first = step(&s), last = first;
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < 30; i++)
         last = step(&s);
     assert_true(first > 1 && first < 3);
     assert_true(last < first / 2);

@@ -10,7 +10,8 @@
 #include "graph/op.h"
 #include "graph/passes.h"
 
-#define STEP 1e-5
+#define STEP       1e-5
+#define MAX_PROBES 24 /* elements of a parameter that are moved, spread over it */
 
 bl_value case_param(bl_graph *graph, const char *name, bl_shape shape)
 {
@@ -331,21 +332,22 @@ double gradient_error(bl_graph *graph)
         bl_value gradient = case_grad(graph, graph->values[v].param);
         assert_true(gradient >= 0);
         int64_t n = bl_shape_count(&graph->values[v].shape);
-        double *numeric = calloc((size_t)n, sizeof *numeric);
-        assert_non_null(numeric);
+        double numeric[MAX_PROBES], analytic[MAX_PROBES];
+        int64_t n_probes = n < MAX_PROBES ? n : MAX_PROBES;
         bl_reference *moved = case_reference(graph);
-        for (int64_t i = 0; i < n; i++) {
-            double *x = bl_reference_data(moved, v) + i, kept = *x;
+        for (int64_t i = 0; i < n_probes; i++) {
+            int64_t element = i * n / n_probes;
+            double *x = bl_reference_data(moved, v) + element, kept = *x;
             *x = kept + STEP;
             double above = case_loss(graph, moved);
             *x = kept - STEP;
             numeric[i] = (above - case_loss(graph, moved)) / (2 * STEP);
             *x = kept;
+            analytic[i] = bl_reference_data(at, gradient)[element];
         }
-        double error = relative_error(bl_reference_data(at, gradient), numeric, n);
+        double error = relative_error(analytic, numeric, n_probes);
         worst = fmax(worst, error);
         bl_reference_free(moved);
-        free(numeric);
     }
     bl_reference_free(at);
     return worst;

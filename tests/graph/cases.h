@@ -33,7 +33,7 @@ bl_value case_grad(const bl_graph *graph, int param);
 /* ||a - b|| / ||b||, 0 where both are zero; *b alone zero gives 1. */
 double relative_error(const double *a, const double *b, int64_t n);
 /* The largest relative error over the parameters between the graph's gradients, by the reference in doubles, and
- * central differences of its loss. The graph is differentiated in here. */
+ * central differences of its loss at some elements of each. The graph is differentiated in here. */
 double gradient_error(bl_graph *graph);
 
 #endif
