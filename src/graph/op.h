@@ -28,7 +28,7 @@ typedef struct bl_op {
     bl_op_layout layout;
     uint8_t shape_only;              /* bit i: of input i only the shape matters, its data need not live any more */
     uint8_t weights_in, weights_out; /* bit i: input or output i has four dims, but is a filter and no image */
-    int8_t norm_at;                  /* where the inputs of an absorbed normalisation go (bl_node.norm_at); 0: never */
+    int norm_at;                     /* where the inputs of an absorbed normalisation go (bl_node.norm_at); 0: never */
     int8_t updates[BL_MAX_OUT];      /* 1 + index of the input that output k overwrites (buffers); 0 = a new value */
     int8_t in_place[BL_MAX_OUT][2];  /* 1 + indices of inputs whose memory output k may take over; 0 = none */
 

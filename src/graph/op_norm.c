@@ -59,7 +59,7 @@ static int reference_norm(const bl_ref_call *call, bl_error *err)
 {
     const bl_shape *x = call->in_shape[X];
     int64_t pixels = pixels_of(x), channels = x->dim[1], total = bl_shape_count(x);
-    double *mean = call->out[1], *var = call->out[2], count = (double)(total / channels);
+    double *mean = call->out[1], *var = call->out[2], count = (double)total / (double)channels;
     memset(mean, 0, (size_t)channels * sizeof *mean);
     memset(var, 0, (size_t)channels * sizeof *var);
     for (int64_t i = 0; i < total; i++)
@@ -111,7 +111,7 @@ static int reference_grad(const bl_ref_call *call, bl_error *err)
     const bl_norm_attrs *a = &call->node->attrs.norm;
     const double *gamma = call->in[GAMMA], *mean = call->in[MEAN], *var = call->in[VAR];
     int64_t pixels = pixels_of(x), channels = x->dim[1], total = bl_shape_count(x);
-    double *dgamma = call->out[1], *dbeta = call->out[2], count = (double)(total / channels);
+    double *dgamma = call->out[1], *dbeta = call->out[2], count = (double)total / (double)channels;
     memset(dgamma, 0, (size_t)channels * sizeof *dgamma);
     memset(dbeta, 0, (size_t)channels * sizeof *dbeta);
     for (int pass = 0; pass < 2; pass++)
@@ -140,7 +140,7 @@ static int infer_track(const bl_node *node, const bl_shape *const *in, bl_shape 
 static int reference_track(const bl_ref_call *call, bl_error *err)
 {
     const bl_shape *x = call->in_shape[5];
-    double momentum = (double)call->node->attrs.norm.momentum, n = (double)(bl_shape_count(x) / x->dim[1]);
+    double momentum = (double)call->node->attrs.norm.momentum, n = (double)bl_shape_count(x) / (double)x->dim[1];
     double unbiased = n > 1 ? n / (n - 1) : 1;
     for (int64_t c = 0; c < x->dim[1]; c++) {
         call->out[0][c] += momentum * (call->in[3][c] - call->out[0][c]);

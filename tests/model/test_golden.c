@@ -203,7 +203,7 @@ static void ten_losses_agree(void **state)
         assert_int_equal(bl_exec_read(net.exec, "loss", &loss, 1, NULL), BL_OK);
         bl_optim_step(optim, rate);
         print_message("  step %d: %.7f, PyTorch %.7f\n", i, (double)loss, r.numbers[i]);
-        assert_true(fabs((double)loss - r.numbers[i]) < 1e-3 * r.numbers[i]);
+        assert_true(fabs((double)loss - r.numbers[i]) < 5e-4 * r.numbers[i]);
     }
     bl_optim_free(optim);
     formula_net_clear(&net);

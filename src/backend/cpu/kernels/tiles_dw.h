@@ -1,19 +1,52 @@
 /* Tiles of depthwise convolution. Included by tiles.c, once for each instruction set. The rows of x that an output row
  * reads are kept in a ring, padded with zeros on both sides and normalised where that is asked for: every element is
  * normalised once, and the inner loops know no borders. */
+#ifndef BL_BACKEND_CPU_KERNELS_TILES_DW_H
+#define BL_BACKEND_CPU_KERNELS_TILES_DW_H
+
+#include <string.h>
+
+#include "backend/cpu/kernels/depthwise.h"
+#include "backend/cpu/kernels/simd.h"
+#include "backend/cpu/kernels/tiles.h"
+#include "backend/cpu/kernels/tiles_norm.h"
 
 static size_t row_floats(const bl_k_dw_tile *t)
 {
     return bl_k_dw_row_floats(t->iw, t->k, t->stride, t->pad, t->block);
 }
 
-BL_INLINE void copy_row(const bl_k_dw_tile *t, const float *from, float *to, bl_act act)
+/* CALL with fixed_block for `block`: a constant where it is one or two vectors: every address in an inner loop is then
+ * a base and a constant. */
+#define BL_WITH_BLOCK(block, CALL)                                                                                     \
+    do {                                                                                                               \
+        if ((block) == BL_V) {                                                                                         \
+            const int fixed_block = BL_V;                                                                              \
+            CALL;                                                                                                      \
+        } else if ((block) == 2 * BL_V) {                                                                              \
+            const int fixed_block = 2 * BL_V;                                                                          \
+            CALL;                                                                                                      \
+        } else {                                                                                                       \
+            const int fixed_block = (block);                                                                           \
+            CALL;                                                                                                      \
+        }                                                                                                              \
+    } while (0)
+
+BL_INLINE void normalise_row(const bl_k_affine *affine, const float *from, int pixels, int block, bl_act act, float *to)
 {
-    for (int b = 0; b < t->block; b += BL_V)
-        for (int p = 0; p < t->iw; p++) {
-            vfloat value = v_load(from + p * t->block + b);
-            v_store(to + p * t->block + b, t->affine ? affine_at(t->affine, b, act, value) : value);
-        }
+    for (int b = 0; b < block; b += BL_V) {
+        vaffine v = load_affine(affine, b);
+        for (int p = 0; p < pixels; p++)
+            v_store(to + p * block + b, affine_at(&v, act, v_load(from + p * block + b)));
+    }
+}
+
+static void copy_row(const bl_k_dw_tile *t, const float *from, float *to)
+{
+    if (t->affine)
+        BL_WITH_ACT(t->affine->act, constant, normalise_row(t->affine, from, t->iw, t->block, constant, to));
+    else
+        memcpy(to, from, (size_t)(t->iw * t->block) * sizeof *to);
 }
 
 /* Row ih of x into its place of the ring; zeros where there is no such row. */
@@ -25,8 +58,7 @@ static void fill_row(const bl_k_dw_tile *t, const float *x, int ih, float *row)
         return;
     }
     memset(row, 0, left * sizeof *row);
-    BL_WITH_ACT(t->affine ? t->affine->act : BL_ACT_NONE, constant,
-                copy_row(t, x + (size_t)ih * middle, row + left, constant));
+    copy_row(t, x + (size_t)ih * middle, row + left);
     memset(row + left + middle, 0, (total - left - middle) * sizeof *row);
 }
 
@@ -51,40 +83,41 @@ BL_INLINE void dw_pixels(const float *const *rows, const float *w, vfloat start,
         v_store(y + (ow + u) * block + b, acc[u]);
 }
 
+/* Seven or eight pixels at a time: as many sums hide the latency of the additions. */
 BL_INLINE void dw_row(const float *const *rows, const float *w, const float *bias, int block, int n_out, int k,
                       int stride, float *y)
 {
     for (int b = 0; b < block; b += BL_V) {
         vfloat start = bias ? v_load(bias + b) : v_set(0);
         int ow = 0;
+        if (n_out % 7 == 0) /* 224 = 7 * 32, halved and halved again */
+            for (; ow < n_out; ow += 7)
+                dw_pixels(rows, w, start, b, block, k, stride, ow, 7, y);
         for (; ow + 8 <= n_out; ow += 8)
             dw_pixels(rows, w, start, b, block, k, stride, ow, 8, y);
         for (; ow + 4 <= n_out; ow += 4)
             dw_pixels(rows, w, start, b, block, k, stride, ow, 4, y);
+        for (; ow + 2 <= n_out; ow += 2)
+            dw_pixels(rows, w, start, b, block, k, stride, ow, 2, y);
         for (; ow < n_out; ow++)
             dw_pixels(rows, w, start, b, block, k, stride, ow, 1, y);
     }
 }
 
+#define DW_CASE(K, STRIDE)                                                                                             \
+    case (K)*8 + (STRIDE):                                                                                             \
+        BL_WITH_BLOCK(block, dw_row(rows, w, bias, fixed_block, n_out, K, STRIDE, y));                                 \
+        break
+
 static void dw_row_any(const float *const *rows, const float *w, const float *bias, int block, int n_out, int k,
                        int stride, float *y)
 {
     switch (k * 8 + stride) {
-    case 3 * 8 + 1:
-        dw_row(rows, w, bias, block, n_out, 3, 1, y);
-        break;
-    case 3 * 8 + 2:
-        dw_row(rows, w, bias, block, n_out, 3, 2, y);
-        break;
-    case 5 * 8 + 1:
-        dw_row(rows, w, bias, block, n_out, 5, 1, y);
-        break;
-    case 5 * 8 + 2:
-        dw_row(rows, w, bias, block, n_out, 5, 2, y);
-        break;
-    case 7 * 8 + 1:
-        dw_row(rows, w, bias, block, n_out, 7, 1, y);
-        break;
+        DW_CASE(3, 1);
+        DW_CASE(3, 2);
+        DW_CASE(5, 1);
+        DW_CASE(5, 2);
+        DW_CASE(7, 1);
     default:
         dw_row(rows, w, bias, block, n_out, k, stride, y);
         break;
@@ -153,9 +186,9 @@ BL_INLINE void scatter_row(const float *dy, const float *w, int block, int n, in
 static void scatter_row_any(const float *dy, const float *w, int block, int n, int k, int stride, float *row)
 {
     if (k == 3 && stride == 2)
-        scatter_row(dy, w, block, n, 3, 2, row);
+        BL_WITH_BLOCK(block, scatter_row(dy, w, fixed_block, n, 3, 2, row));
     else if (k == 5 && stride == 2)
-        scatter_row(dy, w, block, n, 5, 2, row);
+        BL_WITH_BLOCK(block, scatter_row(dy, w, fixed_block, n, 5, 2, row));
     else
         scatter_row(dy, w, block, n, k, stride, row);
 }
@@ -225,19 +258,19 @@ static void weights_row_any(const float *const *rows, const float *dy, int block
 {
     switch (k * 8 + stride) {
     case 3 * 8 + 1:
-        weights_row_3(rows, dy, block, n, 1, d_w);
+        BL_WITH_BLOCK(block, weights_row_3(rows, dy, fixed_block, n, 1, d_w));
         break;
     case 3 * 8 + 2:
-        weights_row_3(rows, dy, block, n, 2, d_w);
+        BL_WITH_BLOCK(block, weights_row_3(rows, dy, fixed_block, n, 2, d_w));
         break;
     case 5 * 8 + 1:
-        weights_row_5(rows, dy, block, n, 1, d_w);
+        BL_WITH_BLOCK(block, weights_row_5(rows, dy, fixed_block, n, 1, d_w));
         break;
     case 5 * 8 + 2:
-        weights_row_5(rows, dy, block, n, 2, d_w);
+        BL_WITH_BLOCK(block, weights_row_5(rows, dy, fixed_block, n, 2, d_w));
         break;
     case 7 * 8 + 1:
-        weights_row(rows, dy, block, n, 7, 1, d_w);
+        BL_WITH_BLOCK(block, weights_row(rows, dy, fixed_block, n, 7, 1, d_w));
         break;
     default:
         weights_row(rows, dy, block, n, k, stride, d_w);
@@ -255,3 +288,5 @@ static void tile_dw_grad_weights(const bl_k_dw_tile *t, const float *x, const fl
         weights_row_any(rows, dy + (size_t)oh * (size_t)(t->ow * t->block), t->block, t->ow, t->k, t->stride, d_w);
     }
 }
+
+#endif

@@ -1,4 +1,10 @@
 /* Tiles of normalisation, pooling and gating. Included by tiles.c, once for each instruction set. */
+#ifndef BL_BACKEND_CPU_KERNELS_TILES_NORM_H
+#define BL_BACKEND_CPU_KERNELS_TILES_NORM_H
+
+#include "backend/cpu/kernels/act_simd.h"
+#include "backend/cpu/kernels/simd.h"
+#include "backend/cpu/kernels/tiles.h"
 
 static void tile_stats(const float *x, size_t pixels, int block, float *mean, float *m2)
 {
@@ -26,9 +32,20 @@ static void tile_stats(const float *x, size_t pixels, int block, float *mean, fl
     }
 }
 
-BL_INLINE vfloat affine_at(const bl_k_affine *a, int b, bl_act act, vfloat x)
+/* One vector's part of a bl_k_affine, held in registers: a compiler must assume that stores change what lies in
+ * memory. */
+typedef struct vaffine {
+    vfloat scale, shift;
+} vaffine;
+
+BL_INLINE vaffine load_affine(const bl_k_affine *a, int b)
 {
-    return act_value(act, v_fma(x, v_load(a->scale + b), v_load(a->shift + b)));
+    return (vaffine){v_load(a->scale + b), v_load(a->shift + b)};
+}
+
+BL_INLINE vfloat affine_at(const vaffine *a, bl_act act, vfloat x)
+{
+    return act_value(act, v_fma(x, a->scale, a->shift));
 }
 
 BL_INLINE void apply_with(const float *x, size_t pixels, int block, const bl_k_affine *a, bl_act act, const float *gate,
@@ -36,15 +53,16 @@ BL_INLINE void apply_with(const float *x, size_t pixels, int block, const bl_k_a
 {
     for (int b = 0; b < block; b += BL_V) {
         vfloat factor = gate ? v_load(gate + b) : v_set(1);
+        vaffine v = load_affine(a, b);
         if (residual)
             for (size_t i = (size_t)b; i < pixels * (size_t)block; i += (size_t)block)
-                v_store(y + i, v_fma(affine_at(a, b, act, v_load(x + i)), factor, v_load(residual + i)));
+                v_store(y + i, v_fma(affine_at(&v, act, v_load(x + i)), factor, v_load(residual + i)));
         else if (gate)
             for (size_t i = (size_t)b; i < pixels * (size_t)block; i += (size_t)block)
-                v_store(y + i, v_mul(affine_at(a, b, act, v_load(x + i)), factor));
+                v_store(y + i, v_mul(affine_at(&v, act, v_load(x + i)), factor));
         else
             for (size_t i = (size_t)b; i < pixels * (size_t)block; i += (size_t)block)
-                v_store(y + i, affine_at(a, b, act, v_load(x + i)));
+                v_store(y + i, affine_at(&v, act, v_load(x + i)));
     }
 }
 
@@ -55,13 +73,13 @@ static void tile_apply(const float *x, size_t pixels, int block, const bl_k_affi
 }
 
 /* g at one place, after the activation's slope. */
-BL_INLINE vfloat incoming(const bl_k_incoming *in, size_t i, vfloat gate, vfloat add, vfloat x, const bl_k_affine *a,
-                          int b, bl_act act)
+BL_INLINE vfloat incoming(const bl_k_incoming *in, size_t i, vfloat gate, vfloat add, vfloat x, const vaffine *a,
+                          bl_act act)
 {
     vfloat g = in->dy ? v_fma(v_load(in->dy + i), gate, add) : add;
     if (act == BL_ACT_NONE)
         return g;
-    return act_chain(act, v_fma(x, v_load(a->scale + b), v_load(a->shift + b)), g);
+    return act_chain(act, v_fma(x, a->scale, a->shift), g);
 }
 
 BL_INLINE void load_incoming(const bl_k_incoming *in, int b, vfloat *gate, vfloat *add)
@@ -76,18 +94,19 @@ BL_INLINE void grad_sums_with(const float *x, const bl_k_incoming *in, size_t pi
     for (int b = 0; b < block; b += BL_V) {
         vfloat gate, add, mean = v_load(bn->mean + b);
         vfloat s[2] = {v_set(0), v_set(0)}, t[2] = {v_set(0), v_set(0)};
+        vaffine v = load_affine(&bn->affine, b);
         load_incoming(in, b, &gate, &add);
         size_t p = 0;
         for (; p + 2 <= pixels; p += 2)
             for (int u = 0; u < 2; u++) {
                 size_t i = (p + (size_t)u) * (size_t)block + (size_t)b;
-                vfloat value = v_load(x + i), g = incoming(in, i, gate, add, value, &bn->affine, b, act);
+                vfloat value = v_load(x + i), g = incoming(in, i, gate, add, value, &v, act);
                 s[u] = v_add(s[u], g);
                 t[u] = v_fma(g, v_sub(value, mean), t[u]);
             }
         for (; p < pixels; p++) {
             size_t i = p * (size_t)block + (size_t)b;
-            vfloat value = v_load(x + i), g = incoming(in, i, gate, add, value, &bn->affine, b, act);
+            vfloat value = v_load(x + i), g = incoming(in, i, gate, add, value, &v, act);
             s[0] = v_add(s[0], g);
             t[0] = v_fma(g, v_sub(value, mean), t[0]);
         }
@@ -108,9 +127,10 @@ BL_INLINE void grad_apply_with(const float *x, const bl_k_incoming *in, size_t p
     for (int k = 0; k < block; k += BL_V) {
         vfloat gate, add, mean = v_load(bn->mean + k);
         vfloat a = v_load(bn->a + k), b = v_load(bn->b + k), c = v_load(bn->c + k);
+        vaffine v = load_affine(&bn->affine, k);
         load_incoming(in, k, &gate, &add);
         for (size_t i = (size_t)k; i < pixels * (size_t)block; i += (size_t)block) {
-            vfloat value = v_load(x + i), g = incoming(in, i, gate, add, value, &bn->affine, k, act);
+            vfloat value = v_load(x + i), g = incoming(in, i, gate, add, value, &v, act);
             v_store(dx + i, v_fma(a, g, v_fma(b, v_sub(value, mean), c)));
         }
     }
@@ -131,12 +151,13 @@ BL_INLINE void pool_with(const float *x, size_t pixels, int block, const bl_k_af
 {
     for (int b = 0; b < block; b += BL_V) {
         vfloat s[2] = {v_set(0), v_set(0)};
+        vaffine v = load_affine(a, b);
         size_t p = 0;
         for (; p + 2 <= pixels; p += 2)
             for (int u = 0; u < 2; u++)
-                s[u] = v_add(s[u], affine_at(a, b, act, v_load(x + (p + (size_t)u) * (size_t)block + b)));
+                s[u] = v_add(s[u], affine_at(&v, act, v_load(x + (p + (size_t)u) * (size_t)block + b)));
         for (; p < pixels; p++)
-            s[0] = v_add(s[0], affine_at(a, b, act, v_load(x + p * (size_t)block + b)));
+            s[0] = v_add(s[0], affine_at(&v, act, v_load(x + p * (size_t)block + b)));
         v_store(sum + b, v_add(s[0], s[1]));
     }
 }
@@ -152,10 +173,11 @@ BL_INLINE void gate_grad_with(const float *x, const float *dy, size_t pixels, in
 {
     for (int b = 0; b < block; b += BL_V) {
         vfloat sum[2] = {v_set(0), v_set(0)}, factor = v_load(gate + b);
+        vaffine v = load_affine(a, b);
         for (size_t p = 0; p < pixels; p++) {
             size_t i = p * (size_t)block + (size_t)b;
             vfloat d = v_load(dy + i);
-            sum[p & 1] = v_fma(d, affine_at(a, b, act, v_load(x + i)), sum[p & 1]);
+            sum[p & 1] = v_fma(d, affine_at(&v, act, v_load(x + i)), sum[p & 1]);
             if (dx)
                 v_store(dx + i, v_mul(d, factor));
         }
@@ -169,3 +191,5 @@ static void tile_gate_grad(const float *x, const float *dy, size_t pixels, int b
     const bl_k_affine *a = affine ? affine : &identity;
     BL_WITH_ACT(a->act, constant, gate_grad_with(x, dy, pixels, block, a, constant, gate, dx, dgate));
 }
+
+#endif
