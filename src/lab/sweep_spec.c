@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/attributes.h"
 #include "base/fs.h"
 #include "plan/batch_list.h"
 #include "plan/blocks.h"
@@ -88,10 +89,10 @@ static int make_model_command(const bl_sweep_options *o, const char *program, bl
     bl_str_clear(&trainer);
     if (code == BL_OK)
         code = push_literal(&spec->command, o->model);
-    if (code == BL_OK)
-        code = bl_strv_push(&spec->command, "--batch-size");
-    if (code == BL_OK)
-        code = bl_strv_push(&spec->command, "{batch}");
+    /* Not its one epoch but the trial's budget ends it; what the user says after -- comes later and wins. */
+    static const char *const words[] = {"--batch-size", "{batch}", "--epochs", "1000000"};
+    for (size_t i = 0; code == BL_OK && i < BL_ARRAY_LEN(words); i++)
+        code = bl_strv_push(&spec->command, words[i]);
     if (code == BL_OK && o->data) {
         code = bl_strv_push(&spec->command, "--data");
         /* The trainer runs in this very folder, so a relative one stays right. */

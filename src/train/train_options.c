@@ -1,5 +1,6 @@
 #include "train/train_options.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -121,7 +122,7 @@ static int take_words(bl_train_options *o, const raw *r, bl_error *err)
     o->optim.momentum = r->momentum;
     o->optim.nesterov = r->nesterov;
     o->optim.weight_decay = r->weight_decay;
-    if (o->lr == NOT_GIVEN)
+    if (isnan(o->lr))
         o->lr = o->optim.kind == BL_OPTIM_SGD ? 0.05 : 0.001;
     if (!r->eval)
         o->eval_every = 0;
@@ -187,7 +188,7 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
                             .drop_last = true,
                             .workers = 1,
                             .seed = 1,
-                            .lr = NOT_GIVEN,
+                            .lr = NAN,
                             .eval_every = 1};
     raw r = {.momentum = 0.9, .eval = true};
     bl_option table[MAX_OPTIONS];

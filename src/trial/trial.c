@@ -1,29 +1,23 @@
 #include "trial/trial.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "trial/spawn.h"
+#include "trial/start.h"
 #include "trial/wire.h"
-
-extern char **environ;
 
 #define GRACE_S     5.0
 #define POLL_MS     100
 #define PROGRESS_NS 200000000LL
 #define READ_B      65536
-#define PIPE_SIZE_B (1 << 20) /* a program's flood of output waits for nobody */
 /* What one descriptor may be read from before the other has its turn. */
 #define READS_A_TURN 16
 #define RATE_STEPS   10
@@ -44,216 +38,6 @@ typedef struct run {
     bool ended;
     bl_wire_ended end;
 } run;
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
-/* ---- what to run, as a file of strings ---- */
-
-static bool has_name(const char *assignment, const char *other)
-{
-    size_t n = strcspn(assignment, "=");
-    return strncmp(assignment, other, n) == 0 && (other[n] == '=' || other[n] == '\0');
-}
-
-static bool is_overridden(const bl_trial_spec *spec, const char *assignment)
-{
-    static const char *const ours[] = {"BATCHLAB_FD", "BATCHLAB_BATCH", "BATCHLAB_TRIAL", "PYTHONUNBUFFERED"};
-    for (size_t i = 0; i < BL_ARRAY_LEN(ours); i++)
-        if (has_name(assignment, ours[i]))
-            return true;
-    for (size_t i = 0; spec->env && spec->env[i]; i++)
-        if (has_name(assignment, spec->env[i]))
-            return true;
-    return false;
-}
-
-static void append_string(bl_str *out, const char *text)
-{
-    bl_str_append_n(out, text, strlen(text) + 1);
-}
-
-static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t *count)
-{
-    for (char **e = environ; *e; e++)
-        if (!is_overridden(spec, *e)) {
-            append_string(out, *e);
-            ++*count;
-        }
-    for (size_t i = 0; spec->env && spec->env[i]; i++, ++*count)
-        append_string(out, spec->env[i]);
-    char text[64];
-    snprintf(text, sizeof text, "BATCHLAB_FD=%d", BL_SPAWN_MARKER_FD);
-    append_string(out, text);
-    snprintf(text, sizeof text, "BATCHLAB_BATCH=%" PRId64, spec->batch);
-    append_string(out, text);
-    snprintf(text, sizeof text, "BATCHLAB_TRIAL=%" PRId64, spec->trial);
-    append_string(out, text);
-    append_string(out, "PYTHONUNBUFFERED=1"); /* else Python keeps a pipe's output back until it is much */
-    *count += 4;
-}
-
-/* Returns a memory file, or -1 with the error set. */
-static int make_spec_file(const bl_trial_spec *spec, bl_wire_start *start, bl_error *err)
-{
-    bl_str text;
-    bl_str_init(&text);
-    for (size_t i = 0; spec->argv[i]; i++, start->n_argv++)
-        append_string(&text, spec->argv[i]);
-    append_environment(spec, &text, &start->n_env);
-    append_string(&text, spec->cwd ? spec->cwd : "");
-    start->spec_b = text.len;
-    int fd = -1;
-    if (text.failed)
-        BL_FAIL(err, BL_ERR_NOMEM, "no memory for the command's arguments");
-    else if ((fd = memfd_create("batchlab-spec", MFD_CLOEXEC)) < 0)
-        BL_FAIL(err, BL_ERR_ENV, "no file for the command's arguments: %s", strerror(errno));
-    for (size_t done = 0; fd >= 0 && done < text.len;) {
-        ssize_t n = write(fd, text.data + done, text.len - done);
-        if (n < 0 && errno != EINTR) {
-            BL_FAIL(err, BL_ERR_IO, "the command's arguments cannot be written: %s", strerror(errno));
-            close_fd(&fd);
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    bl_str_clear(&text);
-    return fd;
-}
-
-/* ---- starting ---- */
-
-static int lost_launcher(bl_error *err)
-{
-    BL_FAIL(err, BL_ERR_INTERNAL, "the launcher process has ended unexpectedly");
-    bl_error_remedy(err, "was it killed? start the sweep again with --resume");
-    return err ? (int)err->code : BL_ERR_INTERNAL;
-}
-
-static int send_start(const bl_launcher *launcher, const bl_wire_start *start, const int *fds, bl_error *err)
-{
-    union {
-        char bytes[CMSG_SPACE(BL_WIRE_FDS * sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
-    struct iovec piece = {.iov_base = (void *)start, .iov_len = sizeof *start};
-    struct msghdr message = {
-        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(BL_WIRE_FDS * sizeof(int));
-    memcpy(CMSG_DATA(c), fds, BL_WIRE_FDS * sizeof(int));
-    ssize_t n;
-    do
-        n = sendmsg(launcher->socket, &message, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? lost_launcher(err) : BL_OK;
-}
-
-static int start_error(const bl_trial_spec *spec, const bl_start_failure *failure, bl_error *err)
-{
-    const char *command = spec->argv[0], *why = strerror(failure->error);
-    switch (failure->stage) {
-    case BL_START_CHDIR:
-        BL_FAIL(err, BL_ERR_ENV, "cannot enter the folder '%s': %s", spec->cwd ? spec->cwd : "", why);
-        break;
-    case BL_START_EXEC:
-        if (failure->error == ENOENT && !strchr(command, '/')) {
-            BL_FAIL(err, BL_ERR_ENV, "command not found: '%s'", command);
-            bl_error_remedy(err, "is it spelt right, and its folder on PATH? the command stands after --");
-        } else if (failure->error == ENOENT) {
-            BL_FAIL(err, BL_ERR_ENV, "cannot run '%s': it, or the interpreter of its first line, is not there",
-                    command);
-        } else if (failure->error == EACCES) {
-            BL_FAIL(err, BL_ERR_ENV, "cannot run '%s': it is not executable", command);
-            bl_error_remedy(err, "chmod +x, or name the interpreter: -- python3 %s ...", command);
-        } else if (failure->error == ENOEXEC) {
-            BL_FAIL(err, BL_ERR_ENV, "cannot run '%s': it is no program and its first line names no interpreter",
-                    command);
-            bl_error_remedy(err, "name the interpreter: -- sh %s ...", command);
-        } else {
-            BL_FAIL(err, BL_ERR_ENV, "cannot run '%s': %s", command, why);
-        }
-        break;
-    default:
-        BL_FAIL(err, BL_ERR_ENV, "cannot make a process for '%s': %s", command, why);
-        break;
-    }
-    return err ? (int)err->code : BL_ERR_ENV;
-}
-
-/* The next packet. 0 where the launcher has gone. */
-static ssize_t receive(const bl_launcher *launcher, void *packet, size_t size)
-{
-    ssize_t n;
-    do
-        n = recv(launcher->socket, packet, size, 0);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? 0 : n;
-}
-
-static int await_start(run *r, bl_error *err)
-{
-    union {
-        bl_wire_kind kind;
-        bl_wire_started started;
-        bl_wire_not_started not_started;
-    } packet;
-    if (receive(r->launcher, &packet, sizeof packet) == 0)
-        return lost_launcher(err);
-    if (packet.kind == BL_WIRE_NOT_STARTED)
-        return start_error(r->spec, &packet.not_started.failure, err);
-    if (packet.kind != BL_WIRE_STARTED)
-        return BL_FAIL(err, BL_ERR_INTERNAL, "the launcher said %d out of turn", (int)packet.kind);
-    r->result->started_ns = packet.started.started_ns;
-    r->result->started_wall_ns = packet.started.started_wall_ns;
-    return BL_OK;
-}
-
-static int make_channels(int *markers, int *output, bl_error *err)
-{
-    /* A socket for the markers: a program that writes to one whose reader is gone can say that it wants no signal. */
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, markers) != 0)
-        return BL_FAIL(err, BL_ERR_ENV, "no channel for the markers: %s", strerror(errno));
-    if (pipe2(output, O_CLOEXEC) != 0)
-        return BL_FAIL(err, BL_ERR_ENV, "no pipe for the output: %s", strerror(errno));
-    fcntl(output[1], F_SETPIPE_SZ, PIPE_SIZE_B); /* refused where the user's pipes are limited: then a smaller one */
-    shutdown(markers[0], SHUT_WR);
-    return BL_OK;
-}
-
-static int start(run *r, bl_error *err)
-{
-    int markers[2] = {-1, -1}, output[2] = {-1, -1};
-    bl_wire_start packet = {.kind = BL_WIRE_START};
-    int spec = -1;
-    int code = make_channels(markers, output, err);
-    if (code == BL_OK && (spec = make_spec_file(r->spec, &packet, err)) < 0)
-        code = BL_ERR_ENV;
-    if (code == BL_OK) {
-        int fds[BL_WIRE_FDS];
-        fds[BL_WIRE_FD_SPEC] = spec;
-        fds[BL_WIRE_FD_MARKERS] = markers[1];
-        fds[BL_WIRE_FD_OUTPUT] = output[1];
-        code = send_start(r->launcher, &packet, fds, err);
-    }
-    if (code == BL_OK)
-        code = await_start(r, err);
-    close_fd(&spec);
-    close_fd(&markers[1]);
-    close_fd(&output[1]);
-    r->markers = markers[0];
-    r->output = output[0];
-    if (code == BL_OK) {
-        fcntl(r->markers, F_SETFL, O_NONBLOCK);
-        fcntl(r->output, F_SETFL, O_NONBLOCK);
-    }
-    return code;
-}
 
 /* ---- while it runs ---- */
 
@@ -285,7 +69,7 @@ static void read_some(run *r, int *fd, bool is_markers)
         else if (n > 0)
             take_output(r, bytes, (size_t)n);
         else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-            close_fd(fd);
+            bl_start_close_fd(fd);
         else
             return;
     }
@@ -390,8 +174,8 @@ static int run_once(run *r, bl_error *err)
     if (fds[2].revents)
         read_some(r, &r->output, false);
     if (fds[0].revents) {
-        if (receive(r->launcher, &r->end, sizeof r->end) == 0)
-            return lost_launcher(err);
+        if (bl_start_receive(r->launcher, &r->end, sizeof r->end) == 0)
+            return bl_start_lost_launcher(err);
         r->ended = r->end.kind == BL_WIRE_ENDED;
     }
     int64_t now_ns = bl_clock_ns();
@@ -469,15 +253,20 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
     bl_markers_init(&result->markers);
     run r = {.launcher = launcher, .spec = spec, .result = result, .markers = -1, .output = -1};
     bl_str_init(&r.tail);
-    int code = start(&r, err);
+    bl_started started = {.markers = -1, .output = -1};
+    int code = bl_start_trial(launcher, spec, &started, err);
+    r.markers = started.markers;
+    r.output = started.output;
+    result->started_ns = started.started_ns;
+    result->started_wall_ns = started.started_wall_ns;
     while (code == BL_OK && !r.ended)
         code = run_once(&r, err);
     if (code == BL_OK) {
         drain(&r);
         fill_result(&r);
     }
-    close_fd(&r.markers);
-    close_fd(&r.output);
+    bl_start_close_fd(&r.markers);
+    bl_start_close_fd(&r.output);
     bl_str_clear(&r.tail);
     return code;
 }

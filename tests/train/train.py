@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""The trainer as people meet it: what it prints and marks, that it learns, that a seed gives the same bits, that it stops
+when asked to, and what it says to bad input."""
+import csv
+import json
+import math
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import unittest
+import zlib
+
+BUILD = os.environ['BATCHLAB_BUILD_ROOT']
+TRAINER = os.path.join(BUILD, 'src', 'train', 'batchlab-train')
+LAB = os.path.join(BUILD, 'src', 'lab', 'batchlab')
+
+
+def png(color, side=16):
+    """A picture in one colour, with a little noise."""
+    rows = b''.join(b'\0' + bytes(min(255, max(0, c + random.randrange(-20, 20))) for _ in range(side) for c in color)
+                    for _ in range(side))
+
+    def chunk(kind, data):
+        return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+    return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0)) +
+            chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+
+
+class Train(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        random.seed(1)
+
+    def start(self, *args, **kwargs):
+        return subprocess.Popen([TRAINER, *args], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, **kwargs)
+
+    def train(self, *args, status=0):
+        process = self.start(*args)
+        out, err = process.communicate(timeout=240)
+        self.assertEqual(process.returncode, status, f'batchlab-train {" ".join(args)}\n{out}\n{err}')
+        return out, err
+
+    def marked(self, *args):
+        """What it marks, read as the lab reads it."""
+        ours, theirs = socket.socketpair()
+        process = self.start('tiny_cnn', '-q', *args, pass_fds=[theirs.fileno()],
+                             env=dict(os.environ, BATCHLAB_FD=str(theirs.fileno())))
+        theirs.close()
+        text = b''
+        while piece := ours.recv(65536):
+            text += piece
+        ours.close()
+        _, err = process.communicate(timeout=240)
+        self.assertEqual(process.returncode, 0, err)
+        return [json.loads(line) for line in text.splitlines()]
+
+    def losses(self, *args):
+        return [m['loss'] for m in self.marked('--no-eval', *args) if m['type'] == 'step']
+
+    def put(self, name, data):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'wb') as f:
+            f.write(data)
+
+    def put_images(self, n=24):
+        for split, count in (('train', n), ('test', 8)):
+            for name, color in (('blue', (30, 40, 200)), ('red', (200, 40, 30))):
+                for i in range(count):
+                    self.put(f'data/{split}/{name}/{i}.png', png(color))
+
+    def refuse(self, args, words, status=2, remedy=True):
+        out, err = self.train(*args, status=status)
+        self.assertEqual(out, '')
+        lines = [line for line in err.splitlines() if 'error:' in line]
+        self.assertEqual(len(lines), 1, err)
+        for word in words:
+            self.assertIn(word, lines[0])
+        if remedy:
+            self.assertIn('try: ', err)
+
+    def test_it_learns_the_synthetic_images(self):
+        out, _ = self.train('tiny_cnn', '--steps', '150', '-b', '32', '--seed', '2')
+        self.assertGreater(float(out.split('top-1 ')[1].split(' ')[0]), 90)
+
+    def test_it_learns_a_folder_of_images(self):
+        self.put_images()
+        out, _ = self.train('tiny_cnn', '-d', 'data', '-b', '16', '-e', '12', '-q')
+        self.assertEqual(len(out.splitlines()), 12)
+        self.assertIn('top-1 100.00 %', out.splitlines()[-1])
+
+    def test_each_optimizer_learns(self):
+        for words in (['sgd', '--nesterov', '--weight-decay', '1e-4'], ['adam'], ['adamw', '--weight-decay', '0.01']):
+            with self.subTest(words):
+                losses = self.losses('--steps', '60', '-b', '32', '--optimizer', *words, '--schedule', 'cosine',
+                                     '--warmup-steps', '10', '--label-smoothing', '0.05')
+                self.assertEqual(len(losses), 60)
+                self.assertLess(sum(losses[-5:]) / 5, 0.75 * losses[0])
+
+    def test_a_seed_gives_the_same_bits(self):
+        self.put_images()
+        common = ['-d', 'data', '-b', '8', '--steps', '14', '--augment', 'crop', '--threads', '2']
+        first = self.losses(*common, '--seed', '5')
+        self.assertEqual(len(first), 14)
+        self.assertEqual(first, self.losses(*common, '--seed', '5', '--workers', '0'))
+        self.assertEqual(first, self.losses(*common, '--seed', '5', '--workers', '3'))
+        self.assertNotEqual(first, self.losses(*common, '--seed', '6'))
+
+    def test_what_it_marks(self):
+        marks = self.marked('-b', '20', '--train-samples', '50', '--test-samples', '30', '-e', '2', '--no-drop-last')
+        kinds = [m['type'] for m in marks]
+        self.assertEqual(kinds[0], 'hello')
+        self.assertEqual(marks[0]['batch'], 20)
+        self.assertEqual(kinds[-1], 'done')
+        self.assertEqual([m['samples'] for m in marks if m['type'] == 'step'], [20, 20, 10] * 2)
+        times = [m['t_ns'] for m in marks if 't_ns' in m]
+        self.assertEqual(times, sorted(times))
+        self.assertLess(kinds.index('ready'), kinds.index('step'))
+        self.assertEqual([m['name'] for m in marks if m['type'] == 'phase'], ['eval', 'train'] * 2)
+        self.assertEqual(sum(m['type'] == 'metric' and m['name'] == 'top1' for m in marks), 2)
+        self.assertEqual(sum(m['bytes'] > 0 for m in marks if m['type'] == 'memory'), 4)
+        self.assertTrue(all(math.isfinite(m['loss']) and m['wait_ns'] >= 0 for m in marks if m['type'] == 'step'))
+
+    def test_the_log_has_a_line_an_epoch(self):
+        self.train('tiny_cnn', '-q', '-b', '16', '--train-samples', '64', '--test-samples', '16', '-e', '3',
+                   '--eval-every', '2', '--log', 'log.csv')
+        with open(os.path.join(self.folder, 'log.csv'), encoding='utf-8', newline='') as f:
+            rows = list(csv.DictReader(f))
+        self.assertEqual([(r['epoch'], r['step']) for r in rows], [('1', '4'), ('2', '8'), ('3', '12')])
+        self.assertEqual([r['test_top1'] == '' for r in rows], [True, False, False])
+
+    def test_it_stops_when_asked_to(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = self.start('tiny_cnn', '-b', '8', '--epochs', '1000', '--log', 'log.csv')
+            process.stderr.readline()  # it has begun
+            process.send_signal(number)
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 1, err)
+            with open(os.path.join(self.folder, 'log.csv'), encoding='utf-8') as f:
+                self.assertTrue(f.readline().startswith('epoch,step'))
+
+    def test_words_and_numbers(self):
+        for args, words in (([], ['which model']), (['tiny_cnn', 'tiny_cnn'], ['more than one']),
+                            (['resnet9000'], ['resnet9000']), (['tiny_cnn', '-b', '0'], ['-b', "'0'"]),
+                            (['tiny_cnn', '-b', '8x'], ["'8x'"]), (['tiny_cnn', '--optimizer', 'sgdd'], ["'sgdd'"]),
+                            (['tiny_cnn', '--augment', 'all'], ["'all'"]), (['tiny_cnn', '--schedule', 'x'], ["'x'"]),
+                            (['tiny_cnn', '--lr', '-1'], ['--lr']), (['tiny_cnn', '--momentum', '1'], ['--momentum']),
+                            (['tiny_cnn', '--label-smoothing', '1'], ['--label-smoothing']),
+                            (['tiny_cnn', '--image-size', '9999'], ['image-size']),
+                            (['mobilenet_v3_large', '--image-size', '8'], ['--image-size 8']),
+                            (['tiny_cnn', '-d', '.', '--train-samples', '9'], ['--train-samples'])):
+            with self.subTest(args):
+                self.refuse(args, words, remedy=False)
+
+    def test_a_batch_larger_than_the_data(self):
+        self.refuse(['tiny_cnn', '-b', '65', '--train-samples', '64'], ['65', '64'])
+        self.put_images(4)
+        self.refuse(['tiny_cnn', '-q', '-d', 'data', '-b', '9'], ['9', '8 images'])
+
+    def test_data_that_are_none(self):
+        self.refuse(['tiny_cnn', '-d', 'none'], ["'none'"], status=3, remedy=False)
+        self.put_images(4)
+        os.makedirs(os.path.join(self.folder, 'data/train/green'))
+        self.refuse(['tiny_cnn', '-d', 'data'], ['data/train/green'])
+
+    def test_too_few_classes(self):
+        self.put_images(4)
+        self.put('data/train/green/1.png', png((0, 200, 0)))
+        self.refuse(['tiny_cnn', '-d', 'data', '-b', '4', '--classes', '2'], ['3'], remedy=False)
+
+    def test_a_corrupt_image(self):
+        self.put_images(4)
+        for name, data in (('broken.jpg', b'\xff\xd8\xff\xe0 no picture'), ('cut.png', png((1, 2, 3))[:-40])):
+            self.put(f'data/train/red/{name}', data)
+            process = self.start('tiny_cnn', '-q', '-d', 'data', '-b', '9')
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 2, err)
+            self.assertIn(f'data/train/red/{name}', err)
+            self.assertIn('try: remove or replace the file', err)
+            os.remove(os.path.join(self.folder, 'data/train/red', name))
+
+    def test_more_memory_than_there_is(self):
+        self.refuse(['tiny_cnn', '-q', '-b', '1048576', '--train-samples', '1048576', '--image-size', '2048'],
+                    ['1048576'], status=3)
+
+    def test_a_loss_that_is_no_number(self):
+        _, err = self.train('tiny_cnn', '--lr', '1e30', '--steps', '20', status=1)
+        self.assertIn('no number', err)
+        self.assertIn('--lr', err)
+
+    def test_a_log_that_cannot_be_written(self):
+        self.refuse(['tiny_cnn', '-q', '--log', 'no/such/log.csv', '--steps', '1'], ['no/such/log.csv'], status=3,
+                    remedy=False)
+
+    def test_lists_and_profile(self):
+        self.assertIn('mobilenet_v3_large', self.train('--list-models')[0])
+        out, _ = self.train('tiny_cnn', '-q', '-b', '8', '--steps', '3', '--no-eval', '--profile')
+        self.assertIn('conv2d', out)
+        self.assertIn('ms a step', out)
+
+    def test_under_the_lab(self):
+        self.put_images(24)
+        done = subprocess.run([LAB, 'sweep', '-q', '-b', '8,9', '-n', '2', '--steps', '12', '--model', 'tiny_cnn',
+                               '--data', 'data'], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = subprocess.run([LAB, 'export', '1', '--format', 'json'], cwd=self.folder, capture_output=True, text=True)
+        trials = json.loads(shown.stdout)['trials']
+        self.assertEqual([t['outcome'] for t in trials], ['ok'] * 4)
+        self.assertGreaterEqual(min(len(t['steps']) for t in trials), 12)  # more than one epoch's
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
