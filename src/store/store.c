@@ -212,6 +212,40 @@ static int check_writable(bl_store *store, bl_error *err)
     return bl_store_finish_write(store, code, doing, err);
 }
 
+/* Readers of a database in WAL mode want to write beside it. Where nobody can, and no writer left a WAL behind, the
+ * file does not change either, and is read as it is. */
+static bool is_frozen(const char *path)
+{
+    bl_str wal, folder;
+    bl_str_init(&wal);
+    bl_str_init(&folder);
+    bl_str_printf(&wal, "%s-wal", path);
+    const char *slash = strrchr(path, '/');
+    bl_str_append_n(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
+    bool frozen = !wal.failed && !folder.failed && !bl_fs_exists(bl_str_text(&wal)) &&
+                  access(bl_str_text(&folder), W_OK) != 0 && access(path, R_OK) == 0;
+    bl_str_clear(&wal);
+    bl_str_clear(&folder);
+    return frozen;
+}
+
+static int open_frozen(const char *path, sqlite3 **db)
+{
+    bl_str uri;
+    bl_str_init(&uri);
+    bl_str_append(&uri, "file:");
+    for (const char *c = path; *c; c++)
+        if (strchr("%?#", *c))
+            bl_str_printf(&uri, "%%%02x", (unsigned char)*c);
+        else
+            bl_str_append_c(&uri, *c);
+    bl_str_append(&uri, "?immutable=1");
+    int rc = uri.failed ? SQLITE_NOMEM
+                        : sqlite3_open_v2(bl_str_text(&uri), db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    bl_str_clear(&uri);
+    return rc;
+}
+
 int bl_store_open(const char *path, bl_store_mode mode, bl_store **out, bl_error *err)
 {
     *out = NULL;
@@ -229,7 +263,8 @@ int bl_store_open(const char *path, bl_store_mode mode, bl_store **out, bl_error
                 : mode == BL_STORE_CREATE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                                           : SQLITE_OPEN_READWRITE;
     errno = 0;
-    int rc = sqlite3_open_v2(path, &store->db, flags, NULL);
+    int rc = mode == BL_STORE_READ && is_frozen(path) ? open_frozen(path, &store->db)
+                                                      : sqlite3_open_v2(path, &store->db, flags, NULL);
     int code = rc == SQLITE_OK ? set_up(store, mode, err) : bl_store_error(store, rc, "opening", err);
     if (code == BL_OK && mode != BL_STORE_READ)
         code = check_writable(store, err);

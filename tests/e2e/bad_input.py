@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import sqlite3
+import subprocess
 
 from lab_case import LabCase, main
 
@@ -124,11 +125,25 @@ class BadInput(LabCase):
         self.refuse(['sweep', '--resume'], ['unfinished'], database=True)
 
     def test_a_read_only_folder(self):
-        if os.geteuid() == 0:
-            self.skipTest('nothing is read-only for root')
-        os.chmod(self.folder, 0o500)
+        self.with_database()
+        os.chmod(self.db, 0o444)
+        for name in (self.db + '-wal', self.db + '-shm'):
+            if os.path.exists(name):
+                os.remove(name)
+        os.chmod(self.folder, 0o555)
         self.addCleanup(os.chmod, self.folder, 0o700)
-        self.refuse(['sweep', '-b', '8', '--', 'true', '{batch}'], ['batchlab.db'], status=3)
+        args = {'preexec_fn': lambda: os.setuid(65534)} if os.geteuid() == 0 else {}  # nothing is read-only for root
+        try:
+            self.lab('--version', **args)
+        except (PermissionError, subprocess.SubprocessError):
+            self.skipTest('the build folder is not for others')
+        for command in (['sweep', '-b', '8', '--', 'true', '{batch}'], ['delete', '1', '--yes'],
+                        ['sweep', '--db', 'other.db', '-b', '8', '--', 'true', '{batch}']):
+            _, err = self.lab(*command, status=3, **args)
+            self.assertIn('other.db' if '--db' in command else 'batchlab.db', err)
+            self.assertEqual(len([line for line in err.splitlines() if 'error:' in line]), 1, err)
+        self.assertIn('true {batch}', self.lab('list', **args)[0])  # looking is possible
+        self.assertEqual(os.listdir(self.folder).count('other.db'), 0)
 
     def test_a_disk_that_becomes_full(self):
         def little_room():
