@@ -16,15 +16,12 @@ static size_t row_floats(const bl_k_dw_tile *t)
     return bl_k_dw_row_floats(t->iw, t->k, t->stride, t->pad, t->block);
 }
 
-/* CALL with fixed_block for `block`: a constant where it is one or two vectors: every address in an inner loop is then
- * a base and a constant. */
+/* CALL with fixed_block for `block`: a constant where it is one vector, as it is in the layout of the processor's own
+ * instruction set. Every address in an inner loop is then a base and a constant. */
 #define BL_WITH_BLOCK(block, CALL)                                                                                     \
     do {                                                                                                               \
         if ((block) == BL_V) {                                                                                         \
             const int fixed_block = BL_V;                                                                              \
-            CALL;                                                                                                      \
-        } else if ((block) == 2 * BL_V) {                                                                              \
-            const int fixed_block = 2 * BL_V;                                                                          \
             CALL;                                                                                                      \
         } else {                                                                                                       \
             const int fixed_block = (block);                                                                           \
