@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains torchvision's mobilenet_v3_large on random tensors and marks each step: the other side of bench/compare.
+"""Trains a model of torchvision on random tensors and marks each step: the other side of bench/compare.
 
 float32, SGD with momentum, cross-entropy. The images stay the same, so no data loading is in the time.
 """
@@ -13,6 +13,7 @@ import batchlab_marker  # noqa: E402
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--model', default='mobilenet_v3_large')
     parser.add_argument('--batch-size', type=int, required=True)
     parser.add_argument('--steps', type=int, required=True)
     parser.add_argument('--threads', type=int, default=2)
@@ -26,7 +27,7 @@ def main():
     import torchvision
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
-    model = torchvision.models.mobilenet_v3_large(weights=None, num_classes=args.classes).train()
+    model = getattr(torchvision.models, args.model)(weights=None, num_classes=args.classes).train()
     images = torch.randn(args.batch_size, 3, args.image_size, args.image_size)
     labels = torch.randint(args.classes, (args.batch_size,))
     if args.layout == 'channels_last':

@@ -144,6 +144,42 @@ bl_value bl_build_batch_norm(bl_graph *graph, const char *name, bl_value x, floa
     return failed(graph) ? BL_NO_VALUE : out[0];
 }
 
+bl_value bl_build_layer_norm(bl_graph *graph, const char *name, bl_value x, float eps)
+{
+    bl_shape c = BL_SHAPE1(bl_build_shape(graph, x).dim[1]);
+    bl_init zeros = {.kind = BL_INIT_ZEROS}, ones = {.kind = BL_INIT_ONES};
+    bl_value gamma = param_value(graph, name, "weight", &c, ones, false, false);
+    bl_value beta = param_value(graph, name, "bias", &c, zeros, false, false);
+    bl_attrs attrs = {.norm = {.eps = eps}};
+    return emit(graph, &bl_op_layer_norm, &attrs, (bl_value[]){x, gamma, beta}, 3, name);
+}
+
+bl_value bl_build_parameter(bl_graph *graph, const char *module, const char *leaf, bl_shape table_shape,
+                            bl_shape graph_shape, bl_init init)
+{
+    bl_value v = param_value(graph, module, leaf, &table_shape, init, false, false);
+    if (v >= 0 && bl_shape_count(&table_shape) != bl_shape_count(&graph_shape)) {
+        BL_FAIL(&graph->error, BL_ERR_INTERNAL, "%s.%s: its two shapes differ in size", module, leaf);
+        return BL_NO_VALUE;
+    }
+    if (v >= 0)
+        graph->values[v].shape = graph_shape;
+    return v;
+}
+
+bl_value bl_build_channel_scale(bl_graph *graph, bl_value x, bl_value scale)
+{
+    return emit(graph, &bl_op_channel_scale, NULL, (bl_value[]){x, scale}, 2, NULL);
+}
+
+bl_value bl_build_drop_path(bl_graph *graph, bl_value x, float p)
+{
+    if (failed(graph) || graph->mode == BL_MODE_EVAL || p == 0)
+        return x;
+    bl_attrs attrs = {.dropout = {.p = p, .stream = graph->n_dropouts++}};
+    return emit(graph, &bl_op_drop_path, &attrs, &x, 1, NULL);
+}
+
 bl_value bl_build_activation(bl_graph *graph, bl_value x, bl_act act)
 {
     bl_attrs attrs = {.act = act};
@@ -163,6 +199,16 @@ bl_value bl_build_gate(bl_graph *graph, bl_value x, bl_value s)
 bl_value bl_build_global_avg_pool(bl_graph *graph, bl_value x)
 {
     return emit(graph, &bl_op_global_avg_pool, NULL, &x, 1, NULL);
+}
+
+bl_value bl_build_max_pool(bl_graph *graph, bl_value x, int kernel, int stride, int pad)
+{
+    bl_attrs attrs = {.conv = {.kernel = {kernel, kernel},
+                               .stride = {stride, stride},
+                               .pad = {pad, pad},
+                               .dilation = {1, 1},
+                               .groups = 1}};
+    return emit(graph, &bl_op_max_pool, &attrs, &x, 1, NULL);
 }
 
 bl_value bl_build_flatten(bl_graph *graph, bl_value x)
@@ -192,6 +238,21 @@ bl_value bl_build_linear(bl_graph *graph, const char *name, bl_value x, bl_linea
         values[2] = param_value(graph, name, "bias", &BL_SHAPE1(args.outputs),
                                 args.init_set ? args.bias_init : bias_default, false, false);
     return emit(graph, &bl_op_linear, NULL, values, args.bias ? 3 : 2, name);
+}
+
+bl_value bl_build_pointwise(bl_graph *graph, const char *name, bl_value x, bl_linear_args args)
+{
+    bl_shape in = bl_build_shape(graph, x);
+    bl_init by_default = {.kind = BL_INIT_FAN_IN_UNIFORM};
+    bl_init bias_default = {.kind = BL_INIT_FAN_IN_UNIFORM, .a = (double)in.dim[1]};
+    bl_value values[3] = {x, BL_NO_VALUE, BL_NO_VALUE};
+    values[1] = bl_build_parameter(graph, name, "weight", BL_SHAPE2(args.outputs, in.dim[1]),
+                                   BL_SHAPE4(args.outputs, in.dim[1], 1, 1), args.init_set ? args.init : by_default);
+    if (args.bias)
+        values[2] = param_value(graph, name, "bias", &BL_SHAPE1(args.outputs),
+                                args.init_set ? args.bias_init : bias_default, false, false);
+    bl_attrs attrs = {.conv = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}, .groups = 1}};
+    return emit(graph, &bl_op_conv2d, &attrs, values, args.bias ? 3 : 2, name);
 }
 
 bl_value bl_build_dropout(bl_graph *graph, bl_value x, float p)

@@ -30,12 +30,24 @@ bl_value bl_build_conv2d(bl_graph *graph, const char *name, bl_value x, bl_conv2
 /* Training mode normalises with the batch's statistics and updates the running ones; evaluation uses these.
  * eps and momentum 0 mean PyTorch's 1e-5 and 0.1. */
 bl_value bl_build_batch_norm(bl_graph *graph, const char *name, bl_value x, float eps, float momentum);
+/* Over dimension 1, for each pixel or row. NAME.weight, NAME.bias. */
+bl_value bl_build_layer_norm(bl_graph *graph, const char *name, bl_value x, float eps);
+/* A parameter of its own, declared here in the table's order: "features.1.0" and "layer_scale". Its shape in the table
+ * may differ from the one in the graph, with as many numbers. */
+bl_value bl_build_parameter(bl_graph *graph, const char *module, const char *leaf, bl_shape table_shape,
+                            bl_shape graph_shape, bl_init init);
+/* x (N, C, H, W) times scale (C). */
+bl_value bl_build_channel_scale(bl_graph *graph, bl_value x, bl_value scale);
+/* Stochastic depth: each sample is left out with probability p; identity in evaluation mode. */
+bl_value bl_build_drop_path(bl_graph *graph, bl_value x, float p);
 bl_value bl_build_activation(bl_graph *graph, bl_value x, bl_act act);
 bl_value bl_build_add(bl_graph *graph, bl_value a, bl_value b);
 /* x (N, C, H, W) times s (N, C, 1, 1). */
 bl_value bl_build_gate(bl_graph *graph, bl_value x, bl_value s);
 bl_value bl_build_global_avg_pool(bl_graph *graph, bl_value x); /* -> (N, C, 1, 1) */
-bl_value bl_build_flatten(bl_graph *graph, bl_value x);         /* (N, ...) -> (N, rest) */
+/* The largest of each window of kernel x kernel; pad is at most half of it. */
+bl_value bl_build_max_pool(bl_graph *graph, bl_value x, int kernel, int stride, int pad);
+bl_value bl_build_flatten(bl_graph *graph, bl_value x); /* (N, ...) -> (N, rest) */
 /* x (N, I) -> (N, outputs). `init` of kind 0 with init_set false: PyTorch's default. */
 typedef struct bl_linear_args {
     int outputs;
@@ -45,6 +57,9 @@ typedef struct bl_linear_args {
     bl_init bias_init;
 } bl_linear_args;
 bl_value bl_build_linear(bl_graph *graph, const char *name, bl_value x, bl_linear_args args);
+/* The same layer for each pixel of x (N, I, H, W) -> (N, outputs, H, W); its weights are those of a linear layer, (O,
+ * I). */
+bl_value bl_build_pointwise(bl_graph *graph, const char *name, bl_value x, bl_linear_args args);
 /* Identity in evaluation mode. */
 bl_value bl_build_dropout(bl_graph *graph, bl_value x, float p);
 /* logits (N, K), labels (N) int32 in [0, K); a negative label leaves its sample out (the last batch of an evaluation).

@@ -59,16 +59,26 @@ extern const bl_op
     bl_op_norm_track; /* running_mean, running_var, tracked, mean, var, x (shape only): updates the first three */
 /* elementwise (op_elementwise.c) */
 extern const bl_op bl_op_activation;      /* x -> y */
-extern const bl_op bl_op_activation_grad; /* x, dy -> dx */
+extern const bl_op bl_op_activation_grad; /* x (or y, where it shows the slope), dy -> dx */
 extern const bl_op bl_op_add;             /* a, b -> a + b */
 extern const bl_op bl_op_gate;            /* x (N,C,H,W), s (N,C,1,1) -> x * s */
 extern const bl_op bl_op_gate_grad;       /* x, s, dy -> dx, ds */
 extern const bl_op bl_op_dropout;         /* x -> y */
 extern const bl_op bl_op_dropout_grad;    /* dy -> dx */
 extern const bl_op bl_op_copy;            /* x -> x, also between layouts */
+/* layer normalisation (op_layer_norm.c) */
+extern const bl_op bl_op_layer_norm;      /* x (N,C,...), gamma, beta (C) -> y, mean, rstd (one number a row) */
+extern const bl_op bl_op_layer_norm_grad; /* x, gamma, mean, rstd, dy -> dx, dgamma, dbeta */
+/* ends of residual branches (op_branch.c) */
+extern const bl_op bl_op_channel_scale;      /* x (N,C,H,W), gamma (C) -> x * gamma */
+extern const bl_op bl_op_channel_scale_grad; /* x, gamma, dy -> dx, dgamma */
+extern const bl_op bl_op_drop_path;          /* x (N,...) -> x / (1 - p), or zeros, sample by sample */
+extern const bl_op bl_op_drop_path_grad;     /* dy -> dx */
 /* pooling and shape (op_pool.c) */
 extern const bl_op bl_op_global_avg_pool;      /* x (N,C,H,W) -> y (N,C,1,1) */
 extern const bl_op bl_op_global_avg_pool_grad; /* dy, x (shape only) -> dx */
+extern const bl_op bl_op_max_pool;             /* x -> y: the largest of each window */
+extern const bl_op bl_op_max_pool_grad;        /* x, dy -> dx: to the first of the largest */
 extern const bl_op bl_op_reshape;              /* x -> x in attrs.shape, plain */
 /* linear and loss (op_linear.c, op_loss.c) */
 extern const bl_op bl_op_linear;              /* x (N,I), w (O,I) [, bias] -> y (N,O) */

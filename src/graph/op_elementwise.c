@@ -19,11 +19,19 @@ static int64_t count_of(const bl_ref_call *call)
 
 /* ---- activation ---- */
 
+/* Of these the result shows the slope as well as the input does: the input need not be kept, and the result may take
+ * its place. */
+static bool result_shows_slope(bl_act act)
+{
+    return act == BL_ACT_RELU || act == BL_ACT_RELU6 || act == BL_ACT_LEAKY;
+}
+
 static int gradient_activation(bl_graph *graph, int index, const bl_value *d_out, bl_value *d_in, bl_error *err)
 {
     const bl_node node = graph->nodes[index];
-    return bl_graph_emit(graph, &bl_op_activation_grad, &node.attrs, (bl_value[]){node.in[0], d_out[0]}, 2, node.name,
-                         d_in, err);
+    bl_value at = result_shows_slope(node.attrs.act) ? node.out[0] : node.in[0];
+    return bl_graph_emit(graph, &bl_op_activation_grad, &node.attrs, (bl_value[]){at, d_out[0]}, 2, node.name, d_in,
+                         err);
 }
 
 static int reference_activation(const bl_ref_call *call, bl_error *err)

@@ -223,6 +223,8 @@ static double draw_value(const bl_param *p, draw *d)
     switch (p->init.kind) {
     case BL_INIT_ONES:
         return 1;
+    case BL_INIT_CONSTANT:
+        return p->init.a;
     case BL_INIT_NORMAL:
         return p->init.a * normal(d);
     case BL_INIT_UNIFORM:

@@ -20,7 +20,8 @@ typedef enum bl_init_kind {
     BL_INIT_KAIMING_FAN_OUT, /* normal, std = sqrt(2 / fan_out) (He et al. 2015, eq. 14); fan_out = dim0 * kh * kw */
     BL_INIT_FAN_IN_UNIFORM,  /* in [-1/sqrt(fan_in), 1/sqrt(fan_in)): PyTorch's default of conv and linear weights;
                                 fan_in is `a` where a > 0 (biases), else the product of the dims after the first */
-    BL_INIT_TRUNC_NORMAL     /* normal with std a, redrawn outside +-2 */
+    BL_INIT_TRUNC_NORMAL,    /* normal with std a, redrawn outside +-2 */
+    BL_INIT_CONSTANT         /* a */
 } bl_init_kind;
 
 typedef struct bl_init {

@@ -1,7 +1,8 @@
-/* MobileNetV3-Large (Howard et al., "Searching for MobileNetV3", ICCV 2019, table 1), its parameters named, ordered and
- * initialised as in torchvision's state dict: 5 483 032 of them at 1000 classes. */
+/* MobileNetV3 (Howard et al., "Searching for MobileNetV3", ICCV 2019, tables 1 and 2), its parameters named, ordered
+ * and initialised as in torchvision's state dicts: 5 483 032 of Large and 2 542 856 of Small at 1000 classes. */
 #include <stdio.h>
 
+#include "base/attributes.h"
 #include "model/model.h"
 
 #define EPS      1e-3f /* of the batch normalisations, which also differ in momentum from the default */
@@ -15,7 +16,7 @@ typedef struct block {
     int stride;
 } block;
 
-static const block blocks[] = {
+static const block large[] = {
     {3, 16, 16, false, BL_ACT_RELU, 1},       {3, 64, 24, false, BL_ACT_RELU, 2},
     {3, 72, 24, false, BL_ACT_RELU, 1},       {5, 72, 40, true, BL_ACT_RELU, 2},
     {5, 120, 40, true, BL_ACT_RELU, 1},       {5, 120, 40, true, BL_ACT_RELU, 1},
@@ -24,6 +25,15 @@ static const block blocks[] = {
     {3, 480, 112, true, BL_ACT_HARDSWISH, 1}, {3, 672, 112, true, BL_ACT_HARDSWISH, 1},
     {5, 672, 160, true, BL_ACT_HARDSWISH, 2}, {5, 960, 160, true, BL_ACT_HARDSWISH, 1},
     {5, 960, 160, true, BL_ACT_HARDSWISH, 1},
+};
+
+static const block small[] = {
+    {3, 16, 16, true, BL_ACT_RELU, 2},       {3, 72, 24, false, BL_ACT_RELU, 2},
+    {3, 88, 24, false, BL_ACT_RELU, 1},      {5, 96, 40, true, BL_ACT_HARDSWISH, 2},
+    {5, 240, 40, true, BL_ACT_HARDSWISH, 1}, {5, 240, 40, true, BL_ACT_HARDSWISH, 1},
+    {5, 120, 48, true, BL_ACT_HARDSWISH, 1}, {5, 144, 48, true, BL_ACT_HARDSWISH, 1},
+    {5, 288, 96, true, BL_ACT_HARDSWISH, 2}, {5, 576, 96, true, BL_ACT_HARDSWISH, 1},
+    {5, 576, 96, true, BL_ACT_HARDSWISH, 1},
 };
 
 /* The multiple of 8 nearest to v, but not below 90 % of it. */
@@ -97,18 +107,18 @@ static bl_value inverted_residual(bl_graph *graph, int index, bl_value x, const 
     return b->stride == 1 && b->out == in_channels ? bl_build_add(graph, x, in) : x;
 }
 
-static bl_value build(bl_graph *graph, bl_value x, int n_classes)
+static bl_value build(bl_graph *graph, const block *blocks, int n_blocks, int hidden, bl_value x, int n_classes)
 {
-    enum { N_BLOCKS = sizeof blocks / sizeof blocks[0] };
     char prefix[48];
     bl_linear_args linear = {
-        .outputs = 1280, .bias = true, .init = {.kind = BL_INIT_NORMAL, .a = 0.01}, .init_set = true};
+        .outputs = hidden, .bias = true, .init = {.kind = BL_INIT_NORMAL, .a = 0.01}, .init_set = true};
     x = conv_norm(graph, "features.0", x, (bl_conv2d_args){.out_channels = 16, .kernel = 3, .stride = 2},
                   BL_ACT_HARDSWISH);
-    for (int i = 0; i < N_BLOCKS; i++)
+    for (int i = 0; i < n_blocks; i++)
         x = inverted_residual(graph, i + 1, x, &blocks[i]);
-    snprintf(prefix, sizeof prefix, "features.%d", N_BLOCKS + 1);
-    x = conv_norm(graph, prefix, x, (bl_conv2d_args){.out_channels = 960, .kernel = 1}, BL_ACT_HARDSWISH);
+    snprintf(prefix, sizeof prefix, "features.%d", n_blocks + 1);
+    x = conv_norm(graph, prefix, x, (bl_conv2d_args){.out_channels = 6 * channels_of(graph, x), .kernel = 1},
+                  BL_ACT_HARDSWISH);
     x = bl_build_flatten(graph, bl_build_global_avg_pool(graph, x));
     x = bl_build_activation(graph, bl_build_linear(graph, "classifier.0", x, linear), BL_ACT_HARDSWISH);
     x = bl_build_dropout(graph, x, DROPOUT);
@@ -116,10 +126,27 @@ static bl_value build(bl_graph *graph, bl_value x, int n_classes)
     return bl_build_linear(graph, "classifier.3", x, linear);
 }
 
+static bl_value build_large(bl_graph *graph, bl_value x, int n_classes)
+{
+    return build(graph, large, (int)BL_ARRAY_LEN(large), 1280, x, n_classes);
+}
+
+static bl_value build_small(bl_graph *graph, bl_value x, int n_classes)
+{
+    return build(graph, small, (int)BL_ARRAY_LEN(small), 1024, x, n_classes);
+}
+
 const bl_model bl_model_mobilenet_v3_large = {
     .name = "mobilenet_v3_large",
-    .summary = "MobileNetV3-Large, 5.5 million parameters",
+    .summary = "MobileNetV3-Large",
     .image_size = 224,
     .min_image_size = 32,
-    .build = build,
+    .build = build_large,
+};
+const bl_model bl_model_mobilenet_v3_small = {
+    .name = "mobilenet_v3_small",
+    .summary = "MobileNetV3-Small",
+    .image_size = 224,
+    .min_image_size = 32,
+    .build = build_small,
 };

@@ -15,7 +15,11 @@ typedef struct bl_model {
     bl_value (*build)(bl_graph *graph, bl_value x, int n_classes);
 } bl_model;
 
+extern const bl_model bl_model_convnext_tiny;
 extern const bl_model bl_model_mobilenet_v3_large;
+extern const bl_model bl_model_mobilenet_v3_small;
+extern const bl_model bl_model_resnet18;
+extern const bl_model bl_model_resnet50;
 extern const bl_model bl_model_tiny_cnn;
 
 extern const bl_model *const bl_models[]; /* NULL ends it */

@@ -3,7 +3,11 @@
 #include <string.h>
 
 const bl_model *const bl_models[] = {
+    &bl_model_convnext_tiny,
     &bl_model_mobilenet_v3_large,
+    &bl_model_mobilenet_v3_small,
+    &bl_model_resnet18,
+    &bl_model_resnet50,
     &bl_model_tiny_cnn,
     NULL,
 };

@@ -18,6 +18,7 @@ typedef struct bl_shape {
 #define BL_SHAPE0()           ((bl_shape){.n_dims = 0})
 #define BL_SHAPE1(a)          ((bl_shape){.n_dims = 1, .dim = {(a)}})
 #define BL_SHAPE2(a, b)       ((bl_shape){.n_dims = 2, .dim = {(a), (b)}})
+#define BL_SHAPE3(a, b, c)    ((bl_shape){.n_dims = 3, .dim = {(a), (b), (c)}})
 #define BL_SHAPE4(n, c, h, w) ((bl_shape){.n_dims = 4, .dim = {(n), (c), (h), (w)}})
 
 /* Every extent at least 1 and the number of elements at most PTRDIFF_MAX / 8; else BL_ERR_NOMEM (too

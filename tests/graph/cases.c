@@ -124,6 +124,69 @@ static bl_value linear(bl_graph *g)
     return bl_build_linear(g, "linear", case_param(g, "x", BL_SHAPE2(4, 9)), (bl_linear_args){.outputs = 6});
 }
 
+static bl_value max_pool(bl_graph *g)
+{
+    return bl_build_max_pool(g, case_param(g, "x", BL_SHAPE4(2, 5, 7, 6)), 3, 2, 1);
+}
+
+static bl_value max_pool_unpadded(bl_graph *g)
+{
+    return bl_build_max_pool(g, case_param(g, "x", BL_SHAPE4(2, 18, 5, 7)), 2, 2, 0);
+}
+
+static bl_value max_pool_dense(bl_graph *g)
+{
+    return bl_build_max_pool(g, case_param(g, "x", BL_SHAPE4(1, 3, 6, 6)), 5, 1, 2);
+}
+
+/* As ResNet begins. */
+static bl_value norm_max_pool(bl_graph *g)
+{
+    return bl_build_max_pool(g, norm_act(g, BL_ACT_SILU), 3, 2, 1);
+}
+
+static bl_value layer_norm_image(bl_graph *g)
+{
+    return bl_build_layer_norm(g, "norm", case_param(g, "x", BL_SHAPE4(2, 19, 5, 4)), 1e-6f);
+}
+
+static bl_value layer_norm_matrix(bl_graph *g)
+{
+    return bl_build_layer_norm(g, "norm", case_param(g, "x", BL_SHAPE2(5, 9)), 1e-5f);
+}
+
+static bl_value pointwise(bl_graph *g)
+{
+    bl_value x = bl_build_activation(g, case_param(g, "x", BL_SHAPE4(2, 6, 3, 4)), BL_ACT_GELU);
+    return bl_build_pointwise(g, "linear", x, (bl_linear_args){.outputs = 18, .bias = true});
+}
+
+static bl_value drop_path(bl_graph *g)
+{
+    return bl_build_drop_path(g, case_param(g, "x", BL_SHAPE4(6, 5, 2, 3)), 0.4f);
+}
+
+static bl_value relu_sum(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE4(2, 9, 3, 3)), z = case_param(g, "z", BL_SHAPE4(2, 9, 3, 3));
+    return bl_build_activation(g, bl_build_add(g, bl_build_activation(g, x, BL_ACT_LEAKY), z), BL_ACT_RELU);
+}
+
+/* A block of ConvNeXt. */
+static bl_value convnext_block(bl_graph *g)
+{
+    bl_value in = case_param(g, "x", BL_SHAPE4(3, 6, 7, 7));
+    bl_value scale = bl_build_parameter(g, "block", "layer_scale", BL_SHAPE3(6, 1, 1), BL_SHAPE1(6),
+                                        (bl_init){.kind = BL_INIT_CONSTANT, .a = 0.5});
+    bl_value x = bl_build_conv2d(g, "block.0", in,
+                                 (bl_conv2d_args){.out_channels = 6, .kernel = 7, .pad = 3, .groups = 6, .bias = true});
+    x = bl_build_layer_norm(g, "block.2", x, 1e-6f);
+    x = bl_build_pointwise(g, "block.3", x, (bl_linear_args){.outputs = 24, .bias = true});
+    x = bl_build_activation(g, x, BL_ACT_GELU);
+    x = bl_build_pointwise(g, "block.5", x, (bl_linear_args){.outputs = 6, .bias = true});
+    return bl_build_add(g, bl_build_drop_path(g, bl_build_channel_scale(g, x, scale), 0.2f), in);
+}
+
 static bl_value linear_bias(bl_graph *g)
 {
     bl_value x = bl_build_activation(g, case_param(g, "x", BL_SHAPE2(4, 9)), BL_ACT_SILU);
@@ -211,6 +274,16 @@ const graph_case graph_cases[] = {
     {"shared value", shared, 0},
     {"global average pool", pool, 0},
     {"gate", gate, 0},
+    {"max pool", max_pool, 0},
+    {"max pool 2x2", max_pool_unpadded, 0},
+    {"max pool 5x5, stride 1", max_pool_dense, 0},
+    {"norm, max pool", norm_max_pool, 0},
+    {"layer norm of images", layer_norm_image, 0},
+    {"layer norm of a matrix", layer_norm_matrix, 0},
+    {"pointwise", pointwise, 0},
+    {"drop path", drop_path, 0},
+    {"relu of a sum", relu_sum, 0},
+    {"ConvNeXt block", convnext_block, 0},
     {"linear", linear, 0.1f},
     {"linear with bias", linear_bias, 0},
     {"dropout of images", dropout_image, 0},

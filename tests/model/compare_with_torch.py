@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every gradient of MobileNetV3-Large, in full, against PyTorch: names, order, and ||a - b|| / ||b|| < 1e-4.
+"""Every gradient of a model, in full, against PyTorch: names, order, and ||a - b|| / ||b|| < 1e-4.
 
-usage: compare_with_torch.py DUMP_GRADIENTS. Exit status 77 where there is no PyTorch. b is PyTorch's in double
+usage: compare_with_torch.py DUMP_GRADIENTS MODEL. Exit status 77 where there is no PyTorch. b is PyTorch's in double
 precision; how far PyTorch's own float32 lies from it is printed beside. A gradient spoilt on purpose must be caught.
 """
 import importlib.util
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 BOUND = 1e-4
-SPOILT = 'features.7.block.1.0.weight'
+MODEL = sys.argv[2]
 
 try:
     import numpy as np
@@ -29,15 +29,15 @@ except ImportError:
 
 
 def torch_gradients(dtype):
-    model = make_golden.build(dtype).train()
-    images, labels = make_golden.inputs(dtype)
+    model = make_golden.build(MODEL, dtype).train()
+    images, labels = make_golden.inputs(MODEL, dtype)
     torch.nn.functional.cross_entropy(model(images), labels).backward()
     return [(name, p.grad.double().numpy().ravel()) for name, p in model.named_parameters()]
 
 
 def our_gradients(sizes, *spoil):
     with tempfile.NamedTemporaryFile() as f:
-        subprocess.run([sys.argv[1], f.name, *spoil], check=True)
+        subprocess.run([sys.argv[1], MODEL, str(make_golden.SETUPS[MODEL][0]), str(make_golden.SETUPS[MODEL][2]), f.name, *spoil], check=True)
         flat = np.fromfile(f.name, dtype=np.float32).astype(np.float64)
     assert flat.size == sum(sizes), (flat.size, sum(sizes))
     return np.split(flat, np.cumsum(sizes)[:-1])
@@ -65,5 +65,7 @@ print(f'{len(ours)} gradients; worst error: ours {ours[worst]:.2g} ({worst}), '
       f"PyTorch's float32 {max(theirs.values()):.2g}")
 broken = [name for name, e in ours.items() if not e < BOUND]
 assert not broken, {name: ours[name] for name in broken}
-spoilt = errors(our_gradients(sizes, SPOILT), truth)
-assert [name for name, e in spoilt.items() if not e < BOUND] == [SPOILT], 'the spoilt gradient was not caught'
+filters = [name for name, p in make_golden.build(MODEL, torch.float32).named_parameters() if p.dim() == 4]
+spoil = filters[len(filters) // 2]
+spoilt = errors(our_gradients(sizes, spoil), truth)
+assert [name for name, e in spoilt.items() if not e < BOUND] == [spoil], 'the spoilt gradient was not caught'

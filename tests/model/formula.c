@@ -26,13 +26,15 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static double start_value(const bl_param *p, double u)
+static double start_value(const bl_param *p, double shift, double u)
 {
     double fan_in = 1;
     for (int d = 1; d < p->shape.n_dims; d++)
         fan_in *= (double)p->shape.dim[d];
     if (ends_with(p->name, "running_var"))
         return 1 + 0.3 * u;
+    if (shift != 0 && ends_with(p->name, "bias") && strncmp(p->name, "fc.", 3) != 0)
+        return (u > -0.5 ? shift : -shift) + 0.1 * u;
     if (ends_with(p->name, "running_mean") || ends_with(p->name, "bias"))
         return 0.1 * u;
     if (ends_with(p->name, "num_batches_tracked"))
@@ -40,41 +42,47 @@ static double start_value(const bl_param *p, double u)
     return p->shape.n_dims == 1 ? 1 + 0.2 * u : sqrt(6 / fan_in) * u;
 }
 
-static void fill(formula_net *net)
+static void fill(formula_net *net, int size, double shift)
 {
     for (int i = 0; i < bl_params_count(net->params); i++) {
         const bl_param *p = bl_params_at(net->params, i);
         float *value = bl_params_value(net->params, i);
         for (int64_t k = 0; k < p->count; k++)
-            value[k] = (float)start_value(p, formula_uniform((uint64_t)i + 1, (uint64_t)k));
+            value[k] = (float)start_value(p, shift, formula_uniform((uint64_t)i + 1, (uint64_t)k));
     }
     bl_params_touch(net->params);
-    for (size_t i = 0; i < (size_t)FORMULA_BATCH * 3 * FORMULA_SIZE * FORMULA_SIZE; i++)
+    for (size_t i = 0; i < (size_t)(FORMULA_BATCH * 3 * size * size); i++)
         net->images[i] = (float)(2 * formula_uniform(1 << 20, i));
     for (int i = 0; i < FORMULA_BATCH; i++)
         net->labels[i] = i * 7 % FORMULA_CLASSES;
 }
 
-int formula_net_init(formula_net *net, bl_mode mode)
+int formula_net_init(formula_net *net, const formula_setup *setup, bl_mode mode)
 {
     *net = (formula_net){0};
     bl_error err = {0};
     bl_graph *graph = NULL;
+    const bl_model *found = bl_model_find(setup->model);
+    int size = setup->size;
+    if (!found) {
+        fprintf(stderr, "there is no model '%s'\n", setup->model);
+        return BL_ERR_USAGE;
+    }
     bl_params_new(&net->params, &err);
     bl_graph_new(net->params, mode, &graph, &err);
-    bl_value x = bl_build_input(graph, "images", BL_F32, BL_SHAPE4(FORMULA_BATCH, 3, FORMULA_SIZE, FORMULA_SIZE));
+    bl_value x = bl_build_input(graph, "images", BL_F32, BL_SHAPE4(FORMULA_BATCH, 3, size, size));
     bl_value labels = bl_build_input(graph, "labels", BL_I32, BL_SHAPE1(FORMULA_BATCH));
-    bl_value logits = bl_model_mobilenet_v3_large.build(graph, x, FORMULA_CLASSES);
+    bl_value logits = found->build(graph, x, FORMULA_CLASSES);
     bl_build_output(graph, "logits", logits);
     bl_build_softmax_cross_entropy(graph, logits, labels, 0);
     for (int i = 0; i < graph->n_nodes; i++)
-        if (graph->nodes[i].op == &bl_op_dropout)
+        if (graph->nodes[i].op == &bl_op_dropout || graph->nodes[i].op == &bl_op_drop_path)
             graph->nodes[i].attrs.dropout.p = 0;
-    net->images = malloc(sizeof(float) * FORMULA_BATCH * 3 * FORMULA_SIZE * FORMULA_SIZE);
+    net->images = malloc(sizeof(float) * (size_t)(FORMULA_BATCH * 3 * size * size));
     bl_exec_options options = {.n_threads = 2};
     int code = bl_exec_new(&bl_backend_cpu, graph, &options, &net->exec, &err);
     if (code == BL_OK) {
-        fill(net);
+        fill(net, size, setup->shift);
         bl_exec_bind(net->exec, "images", net->images, &err);
         bl_exec_bind(net->exec, "labels", net->labels, &err);
     }

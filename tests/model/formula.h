@@ -5,7 +5,7 @@
 #include "graph/exec.h"
 #include "graph/params.h"
 
-enum { FORMULA_BATCH = 8, FORMULA_SIZE = 96, FORMULA_CLASSES = 10 };
+enum { FORMULA_BATCH = 8, FORMULA_CLASSES = 10 };
 
 typedef struct formula_net {
     bl_params *params;
@@ -16,8 +16,14 @@ typedef struct formula_net {
 
 /* In [-1, 1): splitmix64 of (stream << 32) + index. */
 double formula_uniform(uint64_t stream, uint64_t index);
-/* MobileNetV3-Large without dropout, output "logits". Returns 0, or prints the error. */
-int formula_net_init(formula_net *net, bl_mode mode);
+typedef struct formula_setup {
+    const char *model;
+    int size;     /* of the images */
+    double shift; /* of the normalisations' biases: see tools/make_golden.py */
+} formula_setup;
+
+/* The model of this name without dropout, output "logits". Returns 0, or prints the error. */
+int formula_net_init(formula_net *net, const formula_setup *setup, bl_mode mode);
 void formula_net_clear(formula_net *net);
 
 #endif

@@ -93,7 +93,8 @@ static int check_extents(const bl_graph *graph, const bl_node *node, bl_error *e
 /* The kernels normalise images; matrices are rare enough for the reference. */
 static bool has_kernel(const bl_graph *graph, const bl_node *node)
 {
-    bool norm = node->op == &bl_op_norm_act || node->op == &bl_op_norm_act_apply || node->op == &bl_op_norm_act_grad;
+    bool norm = node->op == &bl_op_norm_act || node->op == &bl_op_norm_act_apply || node->op == &bl_op_norm_act_grad ||
+                node->op == &bl_op_layer_norm || node->op == &bl_op_layer_norm_grad;
     return !norm || graph->values[node->in[0]].shape.n_dims == 4;
 }
 

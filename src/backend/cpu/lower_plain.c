@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "backend/cpu/kernels/branch.h"
 #include "backend/cpu/kernels/excite.h"
+#include "backend/cpu/kernels/layernorm.h"
+#include "backend/cpu/kernels/maxpool.h"
 #include "backend/cpu/kernels/pointwise.h"
 #include "graph/op.h"
 
@@ -89,6 +92,66 @@ RUN(run_pool_grad)
     return BL_OK;
 }
 
+static bl_k_maxpool maxpool_of(const bl_cpu_kernel *k, bl_value y)
+{
+    const bl_conv_attrs *a = &k->node->attrs.conv;
+    return (bl_k_maxpool){.x = k->image,
+                          .oh = (int)shape_of(k, y)->dim[2],
+                          .ow = (int)shape_of(k, y)->dim[3],
+                          .k = a->kernel[0],
+                          .stride = a->stride[0],
+                          .pad = a->pad[0]};
+}
+
+RUN(run_max_pool)
+{
+    bl_k_norm norm;
+    bl_k_maxpool pool = maxpool_of(self(base), self(base)->node->out[0]);
+    bl_k_maxpool_forward(&pool, bl_cpu_absorbed(self(base)->node, in, &norm), in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_max_pool_grad)
+{
+    bl_k_norm norm;
+    bl_k_maxpool pool = maxpool_of(self(base), self(base)->node->in[1]);
+    bl_k_maxpool_grad(&pool, bl_cpu_absorbed(self(base)->node, in, &norm), in[0], in[1], out[0]);
+    return BL_OK;
+}
+
+RUN(run_layer_norm)
+{
+    bl_k_layernorm_forward(&self(base)->image, in[1], in[2], self(base)->node->attrs.norm.eps, in[0], out[0], out[1],
+                           out[2]);
+    return BL_OK;
+}
+
+RUN(run_layer_norm_grad)
+{
+    bl_k_layernorm_grad(&self(base)->image, in[1], in[2], in[3], in[0], in[4], out[0], out[1], out[2], scratch);
+    return BL_OK;
+}
+
+RUN(run_channel_scale)
+{
+    bl_k_scale_forward(&self(base)->image, in[1], in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_channel_scale_grad)
+{
+    bl_k_scale_grad(&self(base)->image, in[1], in[0], in[2], out[0], out[1], scratch);
+    return BL_OK;
+}
+
+RUN(run_drop_path)
+{
+    const bl_dropout_attrs *a = &self(base)->node->attrs.dropout;
+    bl_k_dropout dropout = {.p = a->p, .stream = a->stream, .seed = base->seed, .step = base->step};
+    bl_k_drop_path(&self(base)->image, &dropout, in[0], out[0]);
+    return BL_OK;
+}
+
 RUN(run_reshape)
 {
     if (in[0] != out[0])
@@ -168,6 +231,14 @@ int bl_cpu_lower_plain(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
         {&bl_op_copy, run_copy},
         {&bl_op_global_avg_pool, run_pool},
         {&bl_op_global_avg_pool_grad, run_pool_grad},
+        {&bl_op_layer_norm, run_layer_norm},
+        {&bl_op_layer_norm_grad, run_layer_norm_grad},
+        {&bl_op_channel_scale, run_channel_scale},
+        {&bl_op_channel_scale_grad, run_channel_scale_grad},
+        {&bl_op_drop_path, run_drop_path},
+        {&bl_op_drop_path_grad, run_drop_path},
+        {&bl_op_max_pool, run_max_pool},
+        {&bl_op_max_pool_grad, run_max_pool_grad},
         {&bl_op_reshape, run_reshape},
         {&bl_op_linear, run_linear},
         {&bl_op_linear_grad_data, run_linear_grad_data},
@@ -187,6 +258,8 @@ int bl_cpu_lower_plain(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
             .n = (int)x->dim[0], .c = (int)x->dim[1], .h = (int)x->dim[2], .w = (int)x->dim[3], .block = cpu->block};
         kernel->count = bl_k_count(&kernel->image);
     }
-    kernel->base.scratch_b = bl_k_excite_scratch_b(&kernel->image);
+    kernel->base.scratch_b = node->op == &bl_op_layer_norm_grad      ? bl_k_layernorm_grad_scratch_b(&kernel->image)
+                             : node->op == &bl_op_channel_scale_grad ? bl_k_scale_grad_scratch_b(&kernel->image)
+                                                                     : bl_k_excite_scratch_b(&kernel->image);
     return BL_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef BL_BACKEND_CPU_KERNELS_ACT_SIMD_H
 #define BL_BACKEND_CPU_KERNELS_ACT_SIMD_H
 
+#include "backend/cpu/kernels/exp_simd.h"
 #include "backend/cpu/kernels/simd.h"
 #include "graph/act.h"
 
@@ -25,13 +26,21 @@ BL_INLINE vfloat act_value(bl_act act, vfloat x)
     case BL_ACT_NONE:
         return x;
     case BL_ACT_RELU:
-        return v_max(x, zero);
+        return v_max(zero, x); /* in this order NaN stays NaN */
     case BL_ACT_RELU6:
-        return v_min(v_max(x, zero), six);
+        return v_min(six, v_max(zero, x));
     case BL_ACT_HARDSWISH:
         return v_mul(x, v_mul(v_min(v_max(v_add(x, three), zero), six), sixth));
     case BL_ACT_HARDSIGMOID:
         return v_mul(v_min(v_max(v_add(x, three), zero), six), sixth);
+    case BL_ACT_SIGMOID:
+        return v_sigmoid(x);
+    case BL_ACT_SILU:
+        return v_mul(x, v_sigmoid(x));
+    case BL_ACT_GELU: {
+        vfloat bell;
+        return v_mul(x, v_normal(x, &bell));
+    }
     default:
         return act_by_lane(act, x, bl_act_value);
     }
@@ -57,6 +66,18 @@ BL_INLINE vfloat act_chain(bl_act act, vfloat x, vfloat g)
     }
     case BL_ACT_HARDSIGMOID:
         return v_if_gt(three, x, v_if_gt(x, minus_three, v_mul(g, v_set(1.0f / 6))));
+    case BL_ACT_SIGMOID: {
+        vfloat s = v_sigmoid(x);
+        return v_mul(g, v_mul(s, v_sub(v_set(1), s)));
+    }
+    case BL_ACT_SILU: {
+        vfloat s = v_sigmoid(x); /* s (1 + x (1 - s)) */
+        return v_mul(g, v_mul(s, v_fma(x, v_sub(v_set(1), s), v_set(1))));
+    }
+    case BL_ACT_GELU: {
+        vfloat bell, phi = v_normal(x, &bell); /* Phi(x) + x times the density */
+        return v_mul(g, v_fma(v_mul(x, v_set(0.39894228f)), bell, phi));
+    }
     default:
         return v_mul(g, act_by_lane(act, x, bl_act_slope));
     }

@@ -46,6 +46,19 @@ static inline vfloat v_min(vfloat a, vfloat b)
 {
     return _mm512_min_ps(a, b);
 }
+static inline vfloat v_div(vfloat a, vfloat b)
+{
+    return _mm512_div_ps(a, b);
+}
+static inline vfloat v_round(vfloat a)
+{
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT);
+}
+/* a * 2^n; n is whole, in [-126, 127] */
+static inline vfloat v_ldexp(vfloat a, vfloat n)
+{
+    return _mm512_scalef_ps(a, n);
+}
 /* a > b ? c : 0 */
 static inline vfloat v_if_gt(vfloat a, vfloat b, vfloat c)
 {
@@ -91,6 +104,19 @@ static inline vfloat v_min(vfloat a, vfloat b)
 {
     return _mm256_min_ps(a, b);
 }
+static inline vfloat v_div(vfloat a, vfloat b)
+{
+    return _mm256_div_ps(a, b);
+}
+static inline vfloat v_round(vfloat a)
+{
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+static inline vfloat v_ldexp(vfloat a, vfloat n)
+{
+    __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+    return _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23)));
+}
 static inline vfloat v_if_gt(vfloat a, vfloat b, vfloat c)
 {
     return _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ), c);
@@ -134,6 +160,18 @@ static inline vfloat v_mul(vfloat a, vfloat b)
 static inline vfloat v_fma(vfloat a, vfloat b, vfloat c)
 {
     BL_V_EACH(a.f[i] * b.f[i] + c.f[i]);
+}
+static inline vfloat v_div(vfloat a, vfloat b)
+{
+    BL_V_EACH(a.f[i] / b.f[i]);
+}
+static inline vfloat v_round(vfloat a)
+{
+    BL_V_EACH(rintf(a.f[i]));
+}
+static inline vfloat v_ldexp(vfloat a, vfloat n)
+{
+    BL_V_EACH(ldexpf(a.f[i], (int)n.f[i]));
 }
 static inline vfloat v_max(vfloat a, vfloat b)
 {

@@ -10,6 +10,8 @@
 #include "backend/cpu/kernels/tiles_norm.h"
 
 #include "backend/cpu/kernels/tiles_dw.h"
+#include "backend/cpu/kernels/tiles_pool.h"
+#include "backend/cpu/kernels/tiles_row.h"
 
 /* ---- flat arrays: whole vectors, then a last one on a copy ---- */
 
@@ -66,6 +68,10 @@ const bl_k_tiles BL_K_TILES = {
     .grad_sums = tile_grad_sums,
     .grad_apply = tile_grad_apply,
     .pool = tile_pool,
+    .row_norm = tile_row_norm,
+    .row_norm_grad = tile_row_norm_grad,
+    .max_pool = tile_max_pool,
+    .max_pool_grad = tile_max_pool_grad,
     .gate_grad = tile_gate_grad,
     .dw_forward = tile_dw_forward,
     .dw_grad_data = tile_dw_grad_data,

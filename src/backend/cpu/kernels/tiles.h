@@ -32,6 +32,22 @@ typedef struct bl_k_dw_tile {
     const bl_k_affine *affine; /* applied to x as it is read, or NULL */
 } bl_k_dw_tile;
 
+/* Windows of a max pooling. */
+typedef struct bl_k_window_tile {
+    int block, ih, iw, oh, ow, k, stride, pad;
+    const bl_k_affine *affine; /* applied to x as it is read, or NULL */
+} bl_k_window_tile;
+
+/* Rows of a layer normalisation: the channels of a pixel, `block` beside one another, the blocks `apart` floats apart.
+ * The next pixel lies `block` floats on. */
+#define BL_K_ROWS 16 /* pixels at a time, at most */
+typedef struct bl_k_row_tile {
+    int c, block;
+    size_t apart;
+    const float *gamma, *beta; /* plain (c) */
+    float eps;
+} bl_k_row_tile;
+
 /* Floats of a row with its padding. */
 static inline size_t bl_k_dw_row_floats(int iw, int k, int stride, int pad, int block)
 {
@@ -50,6 +66,13 @@ typedef struct bl_k_tiles {
     void (*grad_apply)(const float *x, const bl_k_incoming *in, size_t pixels, int block, const bl_k_bn_block *bn,
                        float *dx);
     void (*pool)(const float *x, size_t pixels, int block, const bl_k_affine *affine, float *sum);
+    /* count pixels; mean and rstd get one number each. */
+    void (*row_norm)(const bl_k_row_tile *tile, int count, const float *x, float *y, float *mean, float *rstd);
+    /* dgamma and dbeta (padded) are added to. dx may be dy. */
+    void (*row_norm_grad)(const bl_k_row_tile *tile, int count, const float *x, const float *dy, const float *mean,
+                          const float *rstd, float *dx, float *dgamma, float *dbeta);
+    void (*max_pool)(const bl_k_window_tile *tile, const float *x, float *y);
+    void (*max_pool_grad)(const bl_k_window_tile *tile, const float *x, const float *dy, float *dx);
     /* dx may be NULL; dgate gets the sum of dy * act(x). */
     void (*gate_grad)(const float *x, const float *dy, size_t pixels, int block, const bl_k_affine *affine,
                       const float *gate, float *dx, float *dgate);
