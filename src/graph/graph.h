@@ -12,8 +12,8 @@
 #include "tensor/layout.h"
 #include "tensor/shape.h"
 
-#define BL_MAX_IN  8
-#define BL_MAX_OUT 4
+#define BL_MAX_IN  12
+#define BL_MAX_OUT 12
 
 typedef int bl_value; /* index of a value; BL_NO_VALUE where there is none */
 #define BL_NO_VALUE (-1)

@@ -26,11 +26,11 @@ typedef struct bl_op {
     const char *name;
     int min_in, max_in, n_out;
     bl_op_layout layout;
-    uint8_t shape_only;              /* bit i: of input i only the shape matters, its data need not live any more */
-    uint8_t weights_in, weights_out; /* bit i: input or output i has four dims, but is a filter and no image */
-    int norm_at;                     /* where the inputs of an absorbed normalisation go (bl_node.norm_at); 0: never */
-    int8_t updates[BL_MAX_OUT];      /* 1 + index of the input that output k overwrites (buffers); 0 = a new value */
-    int8_t in_place[BL_MAX_OUT][2];  /* 1 + indices of inputs whose memory output k may take over; 0 = none */
+    uint16_t shape_only;              /* bit i: of input i only the shape matters, its data need not live any more */
+    uint16_t weights_in, weights_out; /* bit i: input or output i has four dims, but is a filter and no image */
+    int norm_at;                      /* where the inputs of an absorbed normalisation go (bl_node.norm_at); 0: never */
+    int8_t updates[BL_MAX_OUT];       /* 1 + index of the input that output k overwrites (buffers); 0 = a new value */
+    int8_t in_place[BL_MAX_OUT][2];   /* 1 + indices of inputs whose memory output k may take over; 0 = none */
 
     int (*infer)(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err);
     /* Emits the nodes that turn the outputs' gradients d_out (BL_NO_VALUE where none flows; for a loss without any
