@@ -47,6 +47,8 @@ static int transform(bl_exec *exec, bl_error *err)
     }
     if (code == BL_OK && !exec->options.no_fuse)
         code = bl_graph_absorb(graph, err);
+    if (code == BL_OK && graph->mode == BL_MODE_TRAIN)
+        code = bl_graph_recompute(graph, exec->options.recompute, err);
     if (code == BL_OK)
         code = bl_graph_sweep(graph, err);
     if (code == BL_OK)
@@ -112,6 +114,9 @@ static int allocate(bl_exec *exec, bl_error *err)
     exec->memory.slab_b = exec->plan.slab_b;
     exec->memory.lower_bound_b = exec->plan.lower_bound_b;
     exec->memory.naive_b = exec->plan.naive_b;
+    exec->memory.activations_b = exec->plan.forward_b;
+    exec->memory.gradients_b = exec->plan.backward_b;
+    exec->memory.workspace_b = exec->plan.scratch_b;
     uint64_t limit = exec->options.memory_limit_b, wanted = exec->plan.slab_b + exec->memory.weights_b;
     if (limit > 0 && wanted > limit)
         return BL_FAIL(err, BL_ERR_NOMEM, "%zu MiB are needed, %zu MiB are allowed", (size_t)(wanted >> 20),

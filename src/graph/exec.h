@@ -6,12 +6,14 @@
 
 #include "graph/backend.h"
 #include "graph/graph.h"
+#include "graph/recompute.h"
 
 typedef struct bl_exec bl_exec;
 
 typedef struct bl_exec_options {
     int n_threads;           /* 0: all the process may use */
     bool no_fuse;            /* leave normalisation, activation and what reads them apart (for tests) */
+    bl_recompute recompute;  /* what the backward pass computes again instead of keeping it */
     bool no_reuse;           /* give every temporary its own memory (for tests) */
     bool profile;            /* time every node */
     bool plan_only;          /* plan memory, allocate nothing; such an executor cannot run */
@@ -26,6 +28,10 @@ typedef struct bl_exec_memory {
     size_t params_b;      /* the table's slabs: values, gradients, buffers */
     size_t lower_bound_b; /* the most that is live at one node: no plan can be smaller than this */
     size_t naive_b;       /* the sum of all temporaries: what a plan without reuse would take */
+    /* What is live at the fullest node, whose sum is lower_bound_b: */
+    size_t activations_b; /* results of forward nodes */
+    size_t gradients_b;   /* results of backward nodes */
+    size_t workspace_b;   /* the node's scratch */
 } bl_exec_memory;
 
 typedef struct bl_exec_profile_row {

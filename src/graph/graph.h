@@ -87,6 +87,7 @@ typedef struct bl_node {
     bl_value out[BL_MAX_OUT];
     const char *name; /* the module's name, for profiles and errors; may be NULL */
     bool backward;    /* emitted by differentiation */
+    bool recomputed;  /* a forward node once more, in the backward pass */
     /* Where a pass let this node normalise its first input as it reads it, instead of reading a stored result:
      * in[norm_at .. norm_at + 3] are gamma, beta, mean and var. 0: it does not. */
     int norm_at;

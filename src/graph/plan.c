@@ -150,17 +150,53 @@ static int place(planner *p, bool reuse, bl_plan_result *out, bl_error *err)
     return BL_OK;
 }
 
-static void bound(const planner *p, bl_plan_result *out)
+/* Is the item's memory what a forward node, be it run once more, wrote? */
+static bool is_forward(const planner *p, const int *producer, int index)
 {
+    return producer[index] < 0 || !p->graph->nodes[producer[index]].backward ||
+           p->graph->nodes[producer[index]].recomputed;
+}
+
+/* What lives at node `at`, by kind. */
+static void count_live(const planner *p, const int *producer, int at, size_t *forward_b, size_t *backward_b,
+                       size_t *scratch_b)
+{
+    *forward_b = *backward_b = *scratch_b = 0;
+    for (int i = 0; i < p->n_items; i++) {
+        if (p->items[i].bytes == 0 || p->items[i].first > at || p->items[i].last < at)
+            continue;
+        if (i >= p->graph->n_values)
+            *scratch_b += p->items[i].bytes;
+        else
+            *(is_forward(p, producer, i) ? forward_b : backward_b) += p->items[i].bytes;
+    }
+}
+
+static int bound(const planner *p, bl_plan_result *out, bl_error *err)
+{
+    int *producer = bl_calloc((size_t)p->graph->n_values, sizeof *producer);
+    if (!producer)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory to plan the graph's memory");
+    for (int v = 0; v < p->graph->n_values; v++)
+        producer[v] = -1;
+    for (int i = 0; i < p->graph->n_nodes; i++)
+        for (int k = 0; k < p->graph->nodes[i].n_out; k++)
+            if (p->graph->nodes[i].out[k] >= 0)
+                producer[p->graph->nodes[i].out[k]] = i;
     for (int i = 0; i < p->n_items; i++)
         out->naive_b += p->items[i].bytes;
     for (int at = 0; at < p->graph->n_nodes; at++) {
-        size_t live = 0;
-        for (int i = 0; i < p->n_items; i++)
-            if (p->items[i].bytes > 0 && p->items[i].first <= at && p->items[i].last >= at)
-                live += p->items[i].bytes;
-        out->lower_bound_b = live > out->lower_bound_b ? live : out->lower_bound_b;
+        size_t forward_b, backward_b, scratch_b;
+        count_live(p, producer, at, &forward_b, &backward_b, &scratch_b);
+        if (forward_b + backward_b + scratch_b <= out->lower_bound_b)
+            continue;
+        out->lower_bound_b = forward_b + backward_b + scratch_b;
+        out->forward_b = forward_b;
+        out->backward_b = backward_b;
+        out->scratch_b = scratch_b;
     }
+    free(producer);
+    return BL_OK;
 }
 
 int bl_graph_plan(const bl_graph *graph, const size_t *scratch_b, bool reuse, bl_plan_result *out, bl_error *err)
@@ -181,8 +217,9 @@ int bl_graph_plan(const bl_graph *graph, const size_t *scratch_b, bool reuse, bl
         take_over(&p);
     if (code == BL_OK)
         code = place(&p, reuse, out, err);
+    if (code == BL_OK)
+        code = bound(&p, out, err);
     if (code == BL_OK) {
-        bound(&p, out);
         for (int v = 0; v < graph->n_values; v++)
             out->offset[v] = p.items[p.root[v]].offset;
         for (int i = 0; i < graph->n_nodes; i++)

@@ -10,6 +10,8 @@ typedef struct bl_plan_result {
     size_t *offset;         /* of each value in the slab; unused for values that are not temporaries */
     size_t *scratch_offset; /* of each node's scratch */
     size_t slab_b, lower_bound_b, naive_b;
+    /* Live at the fullest node: results of forward nodes, of backward nodes, the node's scratch. */
+    size_t forward_b, backward_b, scratch_b;
 } bl_plan_result;
 
 /* scratch_b: bytes that each node wants while it runs. reuse false: no two share memory. */

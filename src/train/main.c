@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "batchlab_marker.h"
 #include "graph/cost.h"
+#include "train/memory_plan.h"
 #include "train/progress.h"
 #include "train/trainer.h"
 
@@ -183,15 +184,24 @@ static void print_profile(const session *s)
 
 static int run(session *s, bl_error *err)
 {
+    size_t before_b = bl_memory_resident_b();
+    bl_memory_plan plan;
     batchlab_marker_open(&s->marker);
     say_hello(s);
     int code = open_log(s, err);
     if (code == BL_OK)
         code = bl_trainer_init(&s->trainer, &s->options, err);
-    if (code == BL_OK) {
+    if (code == BL_OK)
+        bl_memory_plan_make(&s->trainer, before_b, &plan);
+    if (code == BL_OK && s->options.memory_plan) {
+        bl_memory_plan_print(&s->trainer, &plan, stdout);
+    } else if (code == BL_OK) {
         say_set_up(s);
         bl_progress_init(&s->progress, s->options.quiet);
         code = train(s, err);
+        if (code == BL_OK && !s->options.quiet)
+            fprintf(stderr, "memory: %.0f MiB planned, %.0f MiB at the measured peak\n",
+                    (double)plan.total_b / (1 << 20), (double)bl_memory_peak_b() / (1 << 20));
     }
     if (code == BL_OK && s->options.profile && s->trainer.step > 0)
         print_profile(s);

@@ -10,7 +10,7 @@
 
 /* What is still text after parsing. */
 typedef struct raw {
-    const char *optimizer, *schedule, *augment;
+    const char *optimizer, *schedule, *augment, *recompute;
     double momentum, weight_decay;
     bool nesterov, eval;
 } raw;
@@ -55,6 +55,11 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
         {BL_OPT_GROUP, 0, NULL, NULL, "On what", NULL, 0, 0},
         {BL_OPT_INT, 0, "threads", "N", "Threads that compute (default: all processors that may be used).", &o->threads,
          1, 1024},
+        {BL_OPT_STRING, 0, "recompute", "WHAT",
+         "Activations computed again in the backward pass rather than kept: none, cheap (of normalisations and "
+         "activations: a few per cent of time) or all (also of convolutions: about a third of time) (default: none). "
+         "The results are the same to the bit.",
+         &r->recompute, 0, 0},
         {BL_OPT_INT, 'w', "workers", "N", "Threads that prepare data ahead of the step (default: 1; 0: none).",
          &o->workers, 0, 256},
         {BL_OPT_INT, 0, "seed", "N",
@@ -67,6 +72,8 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
         {BL_OPT_FLAG, 0, "eval", NULL, "Test at all (default); --no-eval does not.", &r->eval, 0, 0},
         {BL_OPT_STRING, 0, "log", "FILE", "Write a line an epoch there, as CSV.", &o->log, 0, 0},
         {BL_OPT_FLAG, 0, "profile", NULL, "At the end, say where the time went.", &o->profile, 0, 0},
+        {BL_OPT_FLAG, 0, "memory-plan", NULL, "Print the memory that training would take, by kind, and leave.",
+         &o->memory_plan, 0, 0},
         {BL_OPT_FLAG, 'q', "quiet", NULL, "No progress, only the result.", &o->quiet, 0, 0},
         {BL_OPT_FLAG, 0, "list-models", NULL, "List the models and leave.", &o->list_models, 0, 0},
     };
@@ -119,6 +126,8 @@ static int take_words(bl_train_options *o, const raw *r, bl_error *err)
         return no_such("--optimizer", r->optimizer, "sgd, adam, adamw", err);
     if (r->schedule && !bl_schedule_kind_from_name(r->schedule, &o->schedule))
         return no_such("--schedule", r->schedule, "constant, cosine, linear", err);
+    if (r->recompute && !bl_recompute_from_name(r->recompute, &o->recompute))
+        return no_such("--recompute", r->recompute, "none, cheap, all", err);
     o->optim.momentum = r->momentum;
     o->optim.nesterov = r->nesterov;
     o->optim.weight_decay = r->weight_decay;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/dataset.h"
+#include "graph/recompute.h"
 #include "model/model.h"
 #include "optim/optim.h"
 
@@ -25,7 +26,9 @@ typedef struct bl_train_options {
     int64_t warmup_steps;
     int64_t eval_every; /* epochs; 0: never */
     const char *log;    /* CSV file, or NULL */
+    bl_recompute recompute;
     bool quiet, profile;
+    bool memory_plan;
     bool help, list_models; /* nothing else is checked then */
 } bl_train_options;
 

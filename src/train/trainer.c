@@ -45,8 +45,11 @@ static int make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, bl_e
         bl_build_output(graph, "logits", logits);
     /* Testing reports the plain loss, so that runs with and without smoothing compare. */
     bl_build_softmax_cross_entropy(graph, logits, labels, mode == BL_MODE_TRAIN ? (float)o->label_smoothing : 0);
-    bl_exec_options options = {
-        .n_threads = (int)o->threads, .profile = o->profile && mode == BL_MODE_TRAIN, .seed = (uint64_t)o->seed};
+    bl_exec_options options = {.n_threads = (int)o->threads,
+                               .profile = o->profile && mode == BL_MODE_TRAIN,
+                               .recompute = o->recompute,
+
+                               .seed = (uint64_t)o->seed};
     return bl_exec_new(&bl_backend_cpu, graph, &options, out, err);
 }
 

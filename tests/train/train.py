@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -204,6 +205,18 @@ class Train(unittest.TestCase):
         out, _ = self.train('tiny_cnn', '-q', '-b', '8', '--steps', '3', '--no-eval', '--profile')
         self.assertIn('conv2d', out)
         self.assertIn('ms a step', out)
+
+    def test_planned_memory_is_what_it_takes(self):
+        for recompute in 'none', 'cheap', 'all':
+            options = ['mobilenet_v3_small', '-b', '32', '--image-size', '160', '--recompute', recompute, '-w', '0']
+            plan, _ = self.train(*options, '--memory-plan')
+            planned = float(re.search(r'in all +([\d.]+) MiB', plan).group(1))
+            _, err = self.train(*options, '--steps', '2', '--no-eval')
+            peak = float(re.search(r'([\d.]+) MiB at the measured peak', err).group(1))
+            self.assertLess(abs(peak / planned - 1), 0.1, f'{plan}\n{err}')
+            parts = [float(x) for x in re.findall(r'^  (?!in all).*? ([\d.]+) MiB', plan, re.M)]
+            self.assertEqual(len(parts), 9, plan)
+            self.assertAlmostEqual(sum(parts), planned, delta=1)
 
     def test_under_the_lab(self):
         self.put_images(24)
