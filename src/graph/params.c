@@ -293,6 +293,11 @@ int64_t bl_params_slab_count(const bl_params *params)
     return params->learnt_floats;
 }
 
+int64_t bl_params_whole_count(const bl_params *params)
+{
+    return params->all_floats;
+}
+
 float *bl_params_value_slab(bl_params *params)
 {
     return params->values;

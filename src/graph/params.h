@@ -66,6 +66,7 @@ float *bl_params_grad(bl_params *params, int index); /* NULL for buffers and wit
 /* The whole slabs for optimizers: `bl_params_slab_count` floats of learnt values (padding between entries is
  * zero and stays so with zero gradients), and the gradients at the same offsets. Buffers lie behind. */
 int64_t bl_params_slab_count(const bl_params *params);
+int64_t bl_params_whole_count(const bl_params *params); /* of the value slab, buffers included */
 float *bl_params_value_slab(bl_params *params);
 float *bl_params_grad_slab(bl_params *params);
 /* Bytes of both slabs. */

@@ -10,6 +10,7 @@
 #include "graph/recompute.h"
 #include "model/model.h"
 #include "optim/optim.h"
+#include "optim/schedule.h"
 
 typedef struct bl_train_options {
     const bl_model *model;

@@ -119,7 +119,8 @@ bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
     float loss;
     if (!bl_loader_next(t->loader, &batch, err) || run_batch(t->exec, &batch, &loss, err) != BL_OK)
         return false;
-    bl_optim_step(t->optim, bl_schedule_rate(&t->schedule, t->step));
+    bl_optim_rates rates = bl_optim_rates_of(bl_schedule_rate(&t->schedule, t->step));
+    bl_optim_step(t->optim, &rates);
     t->step++;
     *out = (bl_train_step){.n = batch.n, .loss = (double)loss, .wait_ns = batch.wait_ns};
     return true;

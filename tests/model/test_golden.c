@@ -230,7 +230,8 @@ static void ten_losses_agree(void **state)
         float loss;
         assert_int_equal(bl_exec_run(net.exec, NULL), BL_OK);
         assert_int_equal(bl_exec_read(net.exec, "loss", &loss, 1, NULL), BL_OK);
-        bl_optim_step(optim, rate);
+        bl_optim_rates rates = bl_optim_rates_of(rate);
+        bl_optim_step(optim, &rates);
         print_message("  step %d: %.7f, PyTorch %.7f\n", i, (double)loss, r.numbers[i]);
         assert_true(fabs((double)loss - r.numbers[i]) < 5e-4 * r.numbers[i]);
     }
