@@ -1,17 +1,13 @@
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/str.h"
 #include "data/dataset.h"
+#include "data/files.h"
 #include "data/image.h"
-
-#define FILE_MAX_B ((size_t)256 << 20)
 
 /* Paths lie one after the other in one text: a million files would be a million blocks otherwise. */
 typedef struct split_files {
@@ -48,15 +44,10 @@ static int read_image(const bl_dataset *dataset, bl_split split, int64_t index, 
     const split_files *files = &((const folder *)dataset)->splits[split];
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", files->root, files->names.data + files->at[index]);
-    char *data = NULL;
-    size_t len = 0;
     bl_image image = {0};
-    int code = bl_fs_read(path, FILE_MAX_B, &data, &len, err);
     /* A crop may take a part of the image only, and must not be blurred by decoding it small. */
     int least = view->augment == BL_AUGMENT_CROP ? 2 * view->size : view->size;
-    if (code == BL_OK)
-        code = bl_image_decode((const uint8_t *)data, len, least, path, &image, err);
-    free(data);
+    int code = bl_files_read_image(path, least, &image, err);
     if (code == BL_OK) {
         bl_region region = bl_view_region(view, image.width, image.height);
         code = bl_image_resample(&image, &region, view->size, out, err);
@@ -64,46 +55,6 @@ static int read_image(const bl_dataset *dataset, bl_split split, int64_t index, 
     bl_image_clear(&image);
     *label = files->label[index];
     return code;
-}
-
-static bool is_image_name(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && name[0] != '.' &&
-           (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 || strcasecmp(dot, ".png") == 0);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The sorted names in a folder that `wanted` takes. */
-static int list(const char *path, bool (*wanted)(const char *path, const char *name), bl_strv *out, bl_error *err)
-{
-    DIR *dir = opendir(path);
-    if (!dir)
-        return BL_FAIL(err, BL_ERR_ENV, "the folder '%s' cannot be read: %s", path, strerror(errno));
-    int code = BL_OK;
-    for (struct dirent *entry = readdir(dir); entry && code == BL_OK; entry = readdir(dir))
-        if (entry->d_name[0] != '.' && wanted(path, entry->d_name) && bl_strv_push(out, entry->d_name) != BL_OK)
-            code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for the names in '%s'", path);
-    closedir(dir);
-    if (code == BL_OK && out->len > 1)
-        qsort(out->items, out->len, sizeof *out->items, compare_names);
-    return code;
-}
-
-static bool want_folder(const char *path, const char *name)
-{
-    char full[4096];
-    snprintf(full, sizeof full, "%s/%s", path, name);
-    return bl_fs_is_dir(full);
-}
-
-static bool want_image(const char *path, const char *name)
-{
-    return is_image_name(name);
 }
 
 static int add_file(split_files *files, const char *class_name, const char *name, int32_t label, bl_error *err)
@@ -132,7 +83,7 @@ static int scan_class(split_files *files, const char *class_name, int32_t label,
     snprintf(path, sizeof path, "%s/%s", files->root, class_name);
     bl_strv names;
     bl_strv_init(&names);
-    int code = list(path, want_image, &names, err);
+    int code = bl_files_list(path, bl_files_is_image, &names, err);
     if (code == BL_OK && names.len == 0) {
         code = BL_FAIL(err, BL_ERR_FORMAT, "the class folder '%s' holds no JPEG or PNG image", path);
         bl_error_remedy(err, "put images into it, or remove the folder");
@@ -160,7 +111,7 @@ static int scan_split(folder *f, bl_split split, const char *path, const char *n
     files->root = bl_str_take(&root);
     bl_strv folders;
     bl_strv_init(&folders);
-    int code = files->root ? list(files->root, want_folder, &folders, err)
+    int code = files->root ? bl_files_list(files->root, bl_files_is_folder, &folders, err)
                            : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a path");
     if (code == BL_OK && folders.len == 0) {
         code = BL_FAIL(err, BL_ERR_ENV, "'%s' holds no class folders", files->root);
@@ -180,11 +131,6 @@ static int scan_split(folder *f, bl_split split, const char *path, const char *n
     return code;
 }
 
-static bool has_folder(const char *path, const char *name)
-{
-    return want_folder(path, name);
-}
-
 static const bl_dataset_kind folder_kind = {.name = "folder", .read = read_image, .free = free_folder};
 
 int bl_folder_open(const char *path, bl_dataset **out, bl_error *err)
@@ -197,13 +143,13 @@ int bl_folder_open(const char *path, bl_dataset **out, bl_error *err)
     int code = BL_OK;
     if (!bl_fs_is_dir(path))
         code = BL_FAIL(err, BL_ERR_ENV, "there is no folder '%s'", path);
-    else if (!has_folder(path, "train")) {
+    else if (!bl_files_is_folder(path, "train")) {
         code = BL_FAIL(err, BL_ERR_ENV, "the folder '%s' has no folder 'train' in it", path);
         bl_error_remedy(err, "images are looked for as %s/train/CLASS/*.jpg", path);
     }
     if (code == BL_OK)
         code = scan_split(f, BL_SPLIT_TRAIN, path, "train", err);
-    const char *test = has_folder(path, "test") ? "test" : has_folder(path, "val") ? "val" : NULL;
+    const char *test = bl_files_is_folder(path, "test") ? "test" : bl_files_is_folder(path, "val") ? "val" : NULL;
     if (code == BL_OK && test)
         code = scan_split(f, BL_SPLIT_TEST, path, test, err);
     f->base.n_classes = (int)f->classes.len;

@@ -12,7 +12,7 @@ const float bl_image_mean[3] = {0.485f, 0.456f, 0.406f}, bl_image_deviation[3] =
 
 bool bl_augment_from_name(const char *name, bl_augment *out)
 {
-    static const char *const names[] = {"none", "flip", "crop"};
+    static const char *const names[] = {"none", "flip", "crop", "mosaic"};
     for (int i = 0; i < (int)BL_ARRAY_LEN(names); i++)
         if (strcmp(names[i], name) == 0) {
             *out = (bl_augment)i;

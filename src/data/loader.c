@@ -10,11 +10,15 @@
 #include "tensor/layout.h"
 #include "tensor/shape.h"
 
+enum { TARGET_FLOATS = 6 };
 enum { SLOTS = 2 }; /* one being trained on, one being filled */
 
 typedef struct slot {
     float *images;
     int32_t *labels;
+    bl_boxes *boxes;    /* data with boxes: of each image, */
+    float *frames;      /* where it lies, */
+    float *targets;     /* and all boxes in rows, once the batch is complete */
     int64_t batch;      /* which one it holds or will hold; -1 none */
     int n, taken, done; /* samples: in all, given to a worker, finished */
 } slot;
@@ -69,8 +73,12 @@ static int make_sample(const bl_loader *l, const slot *s, int64_t batch, int i, 
 {
     int64_t sample = l->order[batch * l->options.batch + i];
     bl_view view = {.size = l->options.size, .augment = l->options.augment, .draw = draw_of(l, sample)};
-    return l->dataset->kind->read(l->dataset, l->options.split, sample, &view, s->images + (size_t)i * l->sample_floats,
-                                  &s->labels[i], err);
+    float *image = s->images + (size_t)i * l->sample_floats;
+    if (!s->boxes)
+        return l->dataset->kind->read(l->dataset, l->options.split, sample, &view, image, &s->labels[i], err);
+    s->boxes[i].len = 0;
+    return l->dataset->kind->read_boxes(l->dataset, l->options.split, sample, &view, image, &s->boxes[i],
+                                        s->frames + 4 * i, err);
 }
 
 /* Gives free slots to the batches that come next. */
@@ -84,7 +92,10 @@ static void assign_slots(bl_loader *l)
         s->n = (int)samples_in(l, s->batch);
         s->taken = s->done = 0;
         for (int i = s->n; i < l->options.batch; i++) {
-            s->labels[i] = -1;
+            if (s->boxes)
+                s->boxes[i].len = 0;
+            else
+                s->labels[i] = -1;
             memset(s->images + (size_t)i * l->sample_floats, 0, l->sample_floats * sizeof(float));
         }
     }
@@ -137,18 +148,40 @@ static void *work(void *context)
     return NULL;
 }
 
+static bool allocate_slot(bl_loader *l, slot *s, size_t image_b)
+{
+    size_t n = (size_t)l->options.batch;
+    s->batch = -1;
+    s->images = bl_aligned_alloc(BL_ALIGN_B, image_b);
+    if (!l->dataset->kind->read_boxes) {
+        s->labels = bl_calloc(n, sizeof *s->labels);
+        return s->images && s->labels;
+    }
+    s->boxes = bl_calloc(n, sizeof *s->boxes);
+    s->frames = bl_calloc(n, 4 * sizeof *s->frames);
+    s->targets = bl_calloc(n * (size_t)l->options.boxes_per_image, TARGET_FLOATS * sizeof *s->targets);
+    return s->images && s->boxes && s->frames && s->targets;
+}
+
+static void clear_slot(slot *s, int n)
+{
+    for (int i = 0; s->boxes && i < n; i++)
+        bl_boxes_clear(&s->boxes[i]);
+    free(s->images);
+    free(s->labels);
+    free(s->boxes);
+    free(s->frames);
+    free(s->targets);
+}
+
 static int allocate(bl_loader *l, bl_error *err)
 {
     size_t floats, bytes;
     bool ok =
         bl_size_mul(l->sample_floats, (size_t)l->options.batch, &floats) && bl_size_mul(floats, sizeof(float), &bytes);
     l->order = bl_calloc((size_t)l->dataset->count[l->options.split], sizeof *l->order);
-    for (int k = 0; ok && k < SLOTS; k++) {
-        l->slots[k].batch = -1;
-        l->slots[k].images = bl_aligned_alloc(BL_ALIGN_B, bytes);
-        l->slots[k].labels = bl_calloc((size_t)l->options.batch, sizeof *l->slots[k].labels);
-        ok = l->slots[k].images && l->slots[k].labels;
-    }
+    for (int k = 0; ok && k < SLOTS; k++)
+        ok = allocate_slot(l, &l->slots[k], bytes);
     l->threads = bl_calloc((size_t)l->options.n_workers, sizeof *l->threads);
     if (!ok || !l->order || !l->threads)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for batches of %d images of %d x %d", l->options.batch,
@@ -205,10 +238,8 @@ void bl_loader_free(bl_loader *l)
     pthread_mutex_unlock(&l->lock);
     for (int i = 0; i < l->n_threads; i++)
         pthread_join(l->threads[i], NULL);
-    for (int k = 0; k < SLOTS; k++) {
-        free(l->slots[k].images);
-        free(l->slots[k].labels);
-    }
+    for (int k = 0; k < SLOTS; k++)
+        clear_slot(&l->slots[k], l->options.batch);
     pthread_cond_destroy(&l->ready);
     pthread_cond_destroy(&l->work);
     pthread_mutex_destroy(&l->lock);
@@ -224,7 +255,10 @@ int64_t bl_loader_batches(const bl_loader *l)
 
 size_t bl_loader_bytes(const bl_loader *l)
 {
-    return SLOTS * (size_t)l->options.batch * (l->sample_floats * sizeof(float) + sizeof(int32_t)) +
+    size_t label_b = sizeof(int32_t);
+    if (l->dataset->kind->read_boxes)
+        label_b = ((size_t)l->options.boxes_per_image * TARGET_FLOATS + 4) * sizeof(float);
+    return SLOTS * (size_t)l->options.batch * (l->sample_floats * sizeof(float) + label_b) +
            (size_t)l->dataset->count[l->options.split] * sizeof *l->order;
 }
 
@@ -281,6 +315,46 @@ static slot *await_batch(bl_loader *l, int64_t batch)
     }
 }
 
+/* How many boxes an image may have so that those of all find room: the largest such number. */
+static size_t fair_share(const slot *s, size_t room)
+{
+    size_t most = 0;
+    for (int i = 0; i < s->n; i++)
+        most = s->boxes[i].len > most ? s->boxes[i].len : most;
+    for (;; most--) {
+        size_t total = 0;
+        for (int i = 0; i < s->n; i++)
+            total += s->boxes[i].len < most ? s->boxes[i].len : most;
+        if (total <= room)
+            return most;
+    }
+}
+
+/* The boxes of a complete batch as rows, in the order of its images whoever made them. */
+static void gather_targets(const bl_loader *l, const slot *s, bl_batch *out)
+{
+    size_t room = (size_t)l->options.batch * (size_t)l->options.boxes_per_image, share = fair_share(s, room);
+    float *row = s->targets;
+    for (int i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->boxes[i].len; k++) {
+            const bl_box *b = &s->boxes[i].items[k];
+            const float values[TARGET_FLOATS] = {(float)i, (float)b->label, b->x, b->y, b->width, b->height};
+            if (k >= share) {
+                out->n_dropped++;
+                continue;
+            }
+            memcpy(row, values, sizeof values);
+            row += TARGET_FLOATS;
+            out->n_targets++;
+        }
+    for (size_t k = (size_t)out->n_targets; k < room; k++, row += TARGET_FLOATS) {
+        memset(row, 0, TARGET_FLOATS * sizeof *row);
+        row[0] = -1;
+    }
+    out->targets = s->targets;
+    out->frames = s->frames;
+}
+
 bool bl_loader_next(bl_loader *l, bl_batch *out, bl_error *err)
 {
     int64_t before_ns = bl_clock_ns();
@@ -297,8 +371,10 @@ bool bl_loader_next(bl_loader *l, bl_batch *out, bl_error *err)
         more = l->error.code == BL_OK && s;
         if (more) {
             l->in_use = l->next_give++;
-            *out =
-                (bl_batch){.images = s->images, .labels = s->labels, .n = s->n, .wait_ns = bl_clock_ns() - before_ns};
+            *out = (bl_batch){.images = s->images, .labels = s->labels, .n = s->n};
+            if (s->boxes)
+                gather_targets(l, s, out);
+            out->wait_ns = bl_clock_ns() - before_ns;
         }
     }
     if (l->error.code != BL_OK && err && err->code == BL_OK)

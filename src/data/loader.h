@@ -15,13 +15,20 @@ typedef struct bl_loader_options {
     bool drop_last; /* leave out an epoch's last batch where it is not full; else it comes padded with label -1 */
     int n_workers;  /* 0: made by the caller of bl_loader_next, when it asks */
     uint64_t seed;
+    int boxes_per_image; /* data with boxes: a batch has room for this many times its size */
 } bl_loader_options;
 
 typedef struct bl_batch {
     const float *images;   /* (batch, 3, size, size); zeros past n */
-    const int32_t *labels; /* (batch); -1 past n */
-    int n;                 /* samples in it */
-    int64_t wait_ns;       /* that bl_loader_next waited for it */
+    const int32_t *labels; /* (batch); -1 past n; NULL for data with boxes */
+    /* Data with boxes only, else NULL. A row is image in the batch, label, x, y, width, height (bl_box); rows past
+     * n_targets begin with -1. Where there is no room for all boxes, the images that have most lose their last ones. */
+    const float *targets; /* (batch * boxes_per_image, 6) */
+    const float *frames;  /* (batch, 4): where the picture lies (bl_dataset_kind) */
+    int n_targets;
+    int n_dropped;   /* boxes without room */
+    int n;           /* samples in it */
+    int64_t wait_ns; /* that bl_loader_next waited for it */
 } bl_batch;
 
 /* BL_ERR_USAGE where an epoch would hold no batch. */

@@ -120,7 +120,7 @@ static int no_such(const char *option, const char *given, const char *known, bl_
 static int take_words(bl_train_options *o, const raw *r, bl_error *err)
 {
     o->augment = o->data ? BL_AUGMENT_FLIP : BL_AUGMENT_NONE;
-    if (r->augment && !bl_augment_from_name(r->augment, &o->augment))
+    if (r->augment && (!bl_augment_from_name(r->augment, &o->augment) || o->augment == BL_AUGMENT_MOSAIC))
         return no_such("--augment", r->augment, "none, flip, crop", err);
     if (r->optimizer && !bl_optim_kind_from_name(r->optimizer, &o->optim.kind))
         return no_such("--optimizer", r->optimizer, "sgd, adam, adamw", err);

@@ -133,6 +133,7 @@ static void names_of_augmentations(void **state)
     assert_true(bl_augment_from_name("none", &a) && a == BL_AUGMENT_NONE);
     assert_true(bl_augment_from_name("flip", &a) && a == BL_AUGMENT_FLIP);
     assert_true(bl_augment_from_name("crop", &a) && a == BL_AUGMENT_CROP);
+    assert_true(bl_augment_from_name("mosaic", &a) && a == BL_AUGMENT_MOSAIC);
     assert_false(bl_augment_from_name("Flip", &a));
     assert_false(bl_augment_from_name("", &a));
 }
