@@ -270,3 +270,25 @@ bl_value bl_build_softmax_cross_entropy(bl_graph *graph, bl_value logits, bl_val
     bl_build_output(graph, "loss", loss);
     return loss;
 }
+
+bl_value bl_build_detection_loss(bl_graph *graph, const bl_value *heads, int n_heads, bl_value targets,
+                                 const bl_detect_loss_setup *setup)
+{
+    bl_value in[BL_DETECT_MAX_HEADS + 1], out[BL_MAX_OUT];
+    if (failed(graph))
+        return BL_NO_VALUE;
+    bl_detect_loss_setup *kept = bl_arena_alloc(&graph->arena, 1, sizeof *kept);
+    if (!kept || n_heads < 1 || n_heads > BL_DETECT_MAX_HEADS) {
+        BL_FAIL(&graph->error, kept ? BL_ERR_INTERNAL : BL_ERR_NOMEM, "no detection loss of %d heads", n_heads);
+        return BL_NO_VALUE;
+    }
+    *kept = *setup;
+    memcpy(in, heads, (size_t)n_heads * sizeof *heads);
+    in[n_heads] = targets;
+    bl_attrs attrs = {.detection = {.setup = kept, .gradient = graph->mode == BL_MODE_TRAIN}};
+    if (bl_graph_emit(graph, &bl_op_detection_loss, &attrs, in, n_heads + 1, NULL, out, &graph->error) != BL_OK)
+        return BL_NO_VALUE;
+    bl_build_output(graph, "loss", out[0]);
+    bl_build_output(graph, "loss_parts", out[1]);
+    return out[0];
+}

@@ -5,6 +5,7 @@
 #ifndef BL_GRAPH_BUILDER_H
 #define BL_GRAPH_BUILDER_H
 
+#include "detect/loss.h"
 #include "graph/graph.h"
 
 /* Filled by the caller before each run (bl_exec_bind). */
@@ -65,6 +66,13 @@ bl_value bl_build_dropout(bl_graph *graph, bl_value x, float p);
 /* logits (N, K), labels (N) int32 in [0, K); a negative label leaves its sample out (the last batch of an evaluation).
  * Gives the mean loss over the samples counted, shape (1), and makes it the graph's output "loss". */
 bl_value bl_build_softmax_cross_entropy(bl_graph *graph, bl_value logits, bl_value labels, float label_smoothing);
+
+/* A detector's loss (detect/loss.h) on its raw maps: the lead heads, finest first, then the auxiliary ones where the
+ * setup's specification has them and these are wanted. targets (M, 6) float: image, class, centre x, centre y, width,
+ * height, the last four in fractions of the image; a row with a negative image is unused. Makes the outputs "loss" (1),
+ * times the number of images as YOLOv7 has it, and "loss_parts" (3): box, objectness, classes. */
+bl_value bl_build_detection_loss(bl_graph *graph, const bl_value *heads, int n_heads, bl_value targets,
+                                 const bl_detect_loss_setup *setup);
 
 /* 0, or the first error of the calls above. */
 int bl_graph_finish(const bl_graph *graph, bl_error *err);

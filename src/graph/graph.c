@@ -77,7 +77,7 @@ static int make_outputs(bl_graph *graph, bl_node *node, const bl_shape *shapes, 
     bool needs_grad = false;
     for (int i = 0; i < node->n_in; i++)
         needs_grad = needs_grad || (node->in[i] >= 0 && graph->values[node->in[i]].needs_grad);
-    for (int k = 0; k < op->n_out; k++) {
+    for (int k = 0; k < node->n_out; k++) {
         if (op->updates[k] > 0) {
             node->out[k] = node->in[op->updates[k] - 1];
             continue;
@@ -114,6 +114,8 @@ int bl_graph_emit(bl_graph *graph, const bl_op *op, const bl_attrs *attrs, const
             in_pointers[k] = &in_shapes[k];
         }
     code = op->infer(&node, in_pointers, out_shapes, err);
+    while (node.n_out > 0 && out_shapes[node.n_out - 1].n_dims < 0)
+        node.n_out--;
     if (code == BL_OK)
         code = make_outputs(graph, &node, out_shapes, err);
     if (code != BL_OK) {

@@ -69,6 +69,11 @@ typedef struct bl_loss_attrs {
     float label_smoothing; /* in [0, 1) */
 } bl_loss_attrs;
 
+typedef struct bl_detection_attrs {
+    const struct bl_detect_loss_setup *setup; /* detect/loss.h; lives as long as the graph */
+    bool gradient;                            /* make the gradients of the heads too */
+} bl_detection_attrs;
+
 /* One member an op family; which one is meant follows from the op. */
 typedef union bl_attrs {
     bl_conv_attrs conv;
@@ -76,6 +81,7 @@ typedef union bl_attrs {
     bl_act act;
     bl_dropout_attrs dropout;
     bl_loss_attrs loss;
+    bl_detection_attrs detection;
     bl_shape shape;
 } bl_attrs;
 

@@ -32,6 +32,7 @@ typedef struct bl_op {
     int8_t updates[BL_MAX_OUT];       /* 1 + index of the input that output k overwrites (buffers); 0 = a new value */
     int8_t in_place[BL_MAX_OUT][2];   /* 1 + indices of inputs whose memory output k may take over; 0 = none */
 
+    /* The outputs' shapes. The last ones may be BL_SHAPE_ABSENT: the node then has fewer outputs than n_out. */
     int (*infer)(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err);
     /* Emits the nodes that turn the outputs' gradients d_out (BL_NO_VALUE where none flows; for a loss without any
      * successor: where it is 1) into those of the inputs that need one, and stores these in d_in (preset to
@@ -39,6 +40,8 @@ typedef struct bl_op {
     int (*gradient)(bl_graph *graph, int node, const bl_value *d_out, bl_value *d_in, bl_error *err);
     int (*reference)(const bl_ref_call *call, bl_error *err);
 } bl_op;
+
+#define BL_SHAPE_ABSENT ((bl_shape){.n_dims = -1})
 
 /* All ops, in the order of the families' files; NULL ends the table. */
 extern const bl_op *const bl_op_table[];
@@ -86,5 +89,13 @@ extern const bl_op bl_op_linear_grad_data;    /* dy, w -> dx */
 extern const bl_op bl_op_linear_grad_weights; /* x, dy [, bias (shape only)] -> dw, dbias */
 extern const bl_op bl_op_softmax_loss;        /* logits (N,K), labels (N) int32 -> loss (1), probabilities (N,K) */
 extern const bl_op bl_op_softmax_loss_grad;   /* probabilities, labels [, dloss; 1 where absent] -> dlogits */
+/* detectors' loss (op_detection_loss.c) */
+extern const bl_op bl_op_detection_loss;      /* heads (N, 3 (5 + K), H, W), ..., targets (M, 6) -> loss (1), parts (3),
+                                                 and in training the gradient of each head */
+extern const bl_op bl_op_detection_loss_grad; /* gradient, dloss (1) -> gradient * dloss */
+
+/* What a detection_loss node computes on: sizes from its inputs' shapes, no data yet. */
+struct bl_detect_batch;
+int bl_detection_batch(const bl_node *node, const bl_shape *const *in, struct bl_detect_batch *out, bl_error *err);
 
 #endif

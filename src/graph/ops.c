@@ -34,6 +34,8 @@ const bl_op *const bl_op_table[] = {
     &bl_op_linear_grad_weights,
     &bl_op_softmax_loss,
     &bl_op_softmax_loss_grad,
+    &bl_op_detection_loss,
+    &bl_op_detection_loss_grad,
     NULL,
 };
 

@@ -89,6 +89,8 @@ static void check_case(const graph_case *c, bl_mode mode, bool no_fuse)
     bl_exec_options options = {.n_threads = 2, .no_fuse = no_fuse};
     must(bl_exec_new(&bl_backend_cpu, graph, &options, &exec, &err), &err);
     must(bl_exec_bind(exec, "labels", case_labels(expected), &err), &err);
+    if (case_targets(expected))
+        must(bl_exec_bind(exec, "targets", case_targets(expected), &err), &err);
     must(bl_exec_run(exec, &err), &err);
     note_ops(bl_exec_graph(exec));
     check_output(c->name, exec, expected, reference, "y");

@@ -291,6 +291,7 @@ const graph_case graph_cases[] = {
     {"norm, pool", norm_pool, 0},
     {"norm, gate", norm_gate, 0},
     {"norm, pool and gate", norm_pool_gate, 0},
+    {"detection", case_detection, 0, .held = true},
     {"inverted residual", inverted_residual, 0.1f},
 };
 const int n_graph_cases = (int)BL_ARRAY_LEN(graph_cases);
@@ -359,6 +360,10 @@ bl_reference *case_reference(const bl_graph *graph)
     const int32_t *data = case_labels(graph);
     for (int64_t i = 0; i < graph->values[labels].shape.dim[0]; i++)
         bl_reference_data(reference, labels)[i] = data[i];
+    const float *targets = case_targets(graph);
+    bl_value v = bl_graph_find_value(graph, "targets");
+    for (int64_t i = 0; targets && i < bl_shape_count(&graph->values[v].shape); i++)
+        bl_reference_data(reference, v)[i] = (double)targets[i];
     return reference;
 }
 

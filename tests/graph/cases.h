@@ -10,6 +10,7 @@ typedef struct graph_case {
     /* Builds from parameters alone (so that every tensor gets a gradient) and returns the result. */
     bl_value (*build)(bl_graph *graph);
     float label_smoothing;
+    bool held; /* its gradient holds something constant that moves with the parameters: no differences show it */
 } graph_case;
 
 extern const graph_case graph_cases[];
@@ -23,6 +24,11 @@ bl_value case_param(bl_graph *graph, const char *name, bl_shape shape);
 bl_graph *case_graph(const graph_case *c, bl_mode mode, bl_params **params);
 /* The labels of the case's rows, static storage. */
 const int32_t *case_labels(const bl_graph *graph);
+
+/* A detector's loss with auxiliary heads (case_detection.c). */
+bl_value case_detection(bl_graph *graph);
+/* The rows of the input "targets" of a detection case, which other cases do not have; static storage. */
+const float *case_targets(const bl_graph *graph);
 
 /* The reference's run of a graph: labels are set, seed and step 0. Fails the test on an error. */
 bl_reference *case_reference(const bl_graph *graph);

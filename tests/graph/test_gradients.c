@@ -11,6 +11,8 @@
 static void test_every_gradient(void **state)
 {
     for (int i = 0; i < n_graph_cases; i++) {
+        if (graph_cases[i].held) /* tests/detect shows what stands behind these */
+            continue;
         bl_params *params = NULL;
         bl_graph *graph = case_graph(&graph_cases[i], BL_MODE_TRAIN, &params);
         double error = gradient_error(graph);

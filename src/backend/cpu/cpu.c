@@ -111,6 +111,8 @@ int bl_cpu_lower(void *state, const bl_graph *graph, const bl_node *node, bl_ker
         {&bl_op_norm_act_apply, bl_cpu_lower_norm},
         {&bl_op_norm_act_grad, bl_cpu_lower_norm},
         {&bl_op_norm_track, bl_cpu_lower_norm},
+        {&bl_op_detection_loss, bl_cpu_lower_detect},
+        {&bl_op_detection_loss_grad, bl_cpu_lower_detect},
     };
     int code = check_extents(graph, node, err);
     if (code == BL_OK && !has_kernel(graph, node))

@@ -32,7 +32,7 @@ struct bl_cpu_kernel {
     bool ran;
 };
 
-bl_cpu_lowering bl_cpu_lower_conv, bl_cpu_lower_norm, bl_cpu_lower_plain;
+bl_cpu_lowering bl_cpu_lower_conv, bl_cpu_lower_norm, bl_cpu_lower_plain, bl_cpu_lower_detect;
 
 /* Any node by its op's reference in doubles, for what has no kernel of its own. */
 int bl_cpu_lower_reference(const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err);
