@@ -78,34 +78,120 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
-int bl_fs_replace(const char *path, const void *data, size_t len, bl_error *err)
+/* A file that is being written beside PATH. Without a name (text.len == 0) it vanishes by itself where the process
+ * dies. */
+typedef struct draft {
+    int fd;
+    bl_str text; /* its name */
+} draft;
+
+/* malloc'd folder that PATH lies in; NULL when memory is out. */
+static char *folder_of(const char *path)
 {
-    bl_str temp;
-    bl_str_init(&temp);
-    bl_str_printf(&temp, "%s.tmpXXXXXX", path);
-    if (temp.failed) {
-        bl_str_clear(&temp);
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return bl_strdup(".");
+    return slash == path ? bl_strdup("/") : bl_strndup(path, (size_t)(slash - path));
+}
+
+/* Some file systems have no nameless files: a name then, at random. */
+static int open_draft(draft *d, const char *path, bl_error *err)
+{
+    bl_str_init(&d->text);
+    char *folder = folder_of(path);
+    if (!folder)
         return BL_FAIL(err, BL_ERR_NOMEM, "out of memory writing '%s'", path);
+    d->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(folder);
+    if (d->fd >= 0)
+        return BL_OK;
+    bl_str_printf(&d->text, "%s.tmpXXXXXX", path);
+    if (d->text.failed)
+        return BL_FAIL(err, BL_ERR_NOMEM, "out of memory writing '%s'", path);
+    d->fd = mkostemp(d->text.data, O_CLOEXEC);
+    if (d->fd < 0) {
+        bl_str_clear(&d->text);
+        return fail_errno(err, "write", path);
     }
-    int rc = BL_OK;
-    int fd = mkostemp(temp.data, O_CLOEXEC);
-    if (fd < 0) {
-        rc = fail_errno(err, "write", path);
-        bl_str_clear(&temp);
-        return rc;
-    }
-    /* mkstemp makes 0600; give what an ordinary open would give. */
+    /* mkostemp makes 0600; give what an ordinary open would give. */
     mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(fd, 0666 & ~mask) != 0 || write_all(fd, data, len) != 0 || fsync(fd) != 0)
+    return fchmod(d->fd, 0666 & ~mask) == 0 ? BL_OK : fail_errno(err, "write", path);
+}
+
+/* A nameless file cannot replace another in one step: it gets a name first. */
+static int name_draft(draft *d, const char *path, bl_error *err)
+{
+    char fd_path[64];
+    snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", d->fd);
+    for (unsigned try = 0; d->text.len == 0; try++) {
+        bl_str_printf(&d->text, "%s.tmp%ld-%u", path, (long)getpid(), try);
+        if (d->text.failed)
+            return BL_FAIL(err, BL_ERR_NOMEM, "out of memory writing '%s'", path);
+        if (linkat(AT_FDCWD, fd_path, AT_FDCWD, d->text.data, AT_SYMLINK_FOLLOW) == 0)
+            break;
+        bl_str_reset(&d->text);
+        if (errno != EEXIST || try == 1000)
+            return fail_errno(err, "write", path);
+    }
+    return BL_OK;
+}
+
+static void close_draft(draft *d)
+{
+    if (d->fd >= 0)
+        close(d->fd);
+    if (d->text.len > 0)
+        unlink(d->text.data);
+    bl_str_clear(&d->text);
+}
+
+/* So that a rename outlives a power failure too. File systems that cannot do so say EINVAL; a folder that may be
+ * written but not read cannot be opened: both have nothing better to offer. */
+static int sync_folder(const char *path, bl_error *err)
+{
+    char *folder = folder_of(path);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int code = folder ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "out of memory writing '%s'", path);
+    if (fd >= 0 && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+        code = fail_errno(err, "write", path);
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return code;
+}
+
+int bl_fs_replace_pieces(const char *path, const bl_fs_piece *pieces, size_t n, bl_error *err)
+{
+    draft d = {.fd = -1};
+    int rc = open_draft(&d, path, err);
+    for (size_t i = 0; rc == BL_OK && i < n; i++)
+        if (write_all(d.fd, pieces[i].data, pieces[i].len) != 0)
+            rc = fail_errno(err, "write", path);
+    if (rc == BL_OK && fsync(d.fd) != 0)
         rc = fail_errno(err, "write", path);
-    if (close(fd) != 0 && rc == BL_OK)
-        rc = fail_errno(err, "write", path);
-    if (rc == BL_OK && rename(temp.data, path) != 0)
+    if (rc == BL_OK)
+        rc = name_draft(&d, path, err);
+    if (rc == BL_OK && rename(d.text.data, path) != 0)
         rc = fail_errno(err, "replace", path);
-    if (rc != BL_OK)
-        unlink(temp.data);
-    bl_str_clear(&temp);
+    else if (rc == BL_OK)
+        bl_str_reset(&d.text); /* nothing to remove */
+    close_draft(&d);
+    return rc == BL_OK ? sync_folder(path, err) : rc;
+}
+
+int bl_fs_replace(const char *path, const void *data, size_t len, bl_error *err)
+{
+    return bl_fs_replace_pieces(path, &(bl_fs_piece){.data = data, .len = len}, 1, err);
+}
+
+int bl_fs_check_replace(const char *path, bl_error *err)
+{
+    if (bl_fs_exists(path) && !bl_fs_is_file(path)) /* a device would be replaced by a file */
+        return BL_FAIL(err, BL_ERR_USAGE, "'%s' is not an ordinary file", path);
+    draft d = {.fd = -1};
+    int rc = open_draft(&d, path, err);
+    close_draft(&d);
     return rc;
 }
 
@@ -119,6 +205,12 @@ bool bl_fs_is_dir(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool bl_fs_is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 int bl_fs_mkdirs(const char *path, bl_error *err)

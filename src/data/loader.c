@@ -271,7 +271,7 @@ static bool anyone_busy(const bl_loader *l)
     return false;
 }
 
-void bl_loader_start_epoch(bl_loader *l, int64_t epoch)
+void bl_loader_start_within(bl_loader *l, int64_t epoch, int64_t first)
 {
     pthread_mutex_lock(&l->lock);
     l->next_fill = l->n_batches; /* nothing new is begun */
@@ -285,11 +285,16 @@ void bl_loader_start_epoch(bl_loader *l, int64_t epoch)
     make_order(l);
     for (int k = 0; k < SLOTS; k++)
         l->slots[k].batch = -1;
-    l->next_fill = l->next_give = 0;
+    l->next_fill = l->next_give = first < l->n_batches ? first : l->n_batches;
     l->in_use = -1;
     assign_slots(l);
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
+}
+
+void bl_loader_start_epoch(bl_loader *l, int64_t epoch)
+{
+    bl_loader_start_within(l, epoch, 0);
 }
 
 static slot *slot_of(bl_loader *l, int64_t batch)

@@ -37,6 +37,8 @@ void bl_loader_free(bl_loader *loader);
 int64_t bl_loader_batches(const bl_loader *loader); /* an epoch */
 /* From its first batch on; what was prepared for another epoch is dropped. */
 void bl_loader_start_epoch(bl_loader *loader, int64_t epoch);
+/* From its batch number `first` on, without making the ones before; none is left where that is bl_loader_batches. */
+void bl_loader_start_within(bl_loader *loader, int64_t epoch, int64_t first);
 /* The next batch, valid until the call after; false at the epoch's end, or with *err set. */
 bool bl_loader_next(bl_loader *loader, bl_batch *out, bl_error *err);
 size_t bl_loader_bytes(const bl_loader *loader);

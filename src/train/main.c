@@ -11,8 +11,10 @@
 #include "base/log.h"
 #include "batchlab_marker.h"
 #include "graph/cost.h"
+#include "train/keeper.h"
 #include "train/memory_plan.h"
 #include "train/progress.h"
+#include "train/train_log.h"
 #include "train/trainer.h"
 
 static volatile int stop; /* how many signals asked for the end */
@@ -28,10 +30,17 @@ typedef struct session {
     bl_trainer trainer;
     batchlab_marker marker;
     bl_progress progress;
+    bl_keeper keeper;
+    bl_tally tally;
     FILE *log;
-    double loss_sum; /* of the epoch's steps */
-    int64_t loss_steps;
+    int64_t start_ns;   /* of training, in this process */
+    int64_t first_step; /* after a resumed checkpoint's */
 } session;
+
+static double seconds_here(const session *s)
+{
+    return (double)(bl_clock_ns() - s->start_ns) / BL_NS_PER_S;
+}
 
 static void say_hello(session *s)
 {
@@ -60,17 +69,19 @@ static int open_log(session *s, bl_error *err)
 {
     if (!s->options.log)
         return BL_OK;
-    s->log = fopen(s->options.log, "w");
-    if (!s->log)
-        return BL_FAIL(err, BL_ERR_IO, "'%s' cannot be written: %s", s->options.log, strerror(errno));
-    fprintf(s->log, "epoch,step,seconds,train_loss,samples_per_s,test_loss,test_top1\n");
-    return BL_OK;
+    /* What is trained again is logged again. */
+    const bl_trainer *t = &s->trainer;
+    int64_t keep = t->step < t->total_steps ? t->epoch : INT64_MAX;
+    return bl_train_log_open(s->options.log, "epoch,step,seconds,train_loss,samples_per_s,test_loss,test_top1",
+                             s->keeper.resumed ? keep : -1, &s->log, err);
 }
 
 /* One line an epoch, to people and to the log. */
-static int report_epoch(session *s, int64_t epoch, double seconds, double rate, const bl_evaluation *e, bl_error *err)
+static int report_epoch(session *s, double rate, const bl_evaluation *e, bl_error *err)
 {
-    double train_loss = s->loss_steps > 0 ? s->loss_sum / (double)s->loss_steps : NAN;
+    int64_t epoch = s->trainer.epoch + 1;
+    double train_loss = s->tally.loss_steps > 0 ? s->tally.loss_sum / (double)s->tally.loss_steps : NAN;
+    double seconds = s->tally.seconds + seconds_here(s);
     bl_progress_erase(&s->progress);
     printf("epoch %lld  step %lld  loss %.4f  %.1f samples/s", (long long)epoch, (long long)s->trainer.step, train_loss,
            rate);
@@ -101,52 +112,68 @@ static int evaluate(session *s, bl_evaluation *out, bl_error *err)
         batchlab_marker_metric(&s->marker, "test_loss", out->loss);
     }
     batchlab_marker_phase(&s->marker, "train");
-    return code;
+    return code == BL_OK ? bl_keeper_after_test(&s->keeper, out, err) : code;
 }
 
-static int train_epoch(session *s, int64_t epoch, bl_error *err)
+static int train_epoch(session *s, bl_error *err)
 {
+    bl_trainer *t = &s->trainer;
     bl_train_step step;
-    s->loss_sum = 0;
-    s->loss_steps = 0;
     bl_progress_start(&s->progress);
-    bl_loader_start_epoch(s->trainer.loader, epoch);
-    while (!stop && s->trainer.step < s->trainer.total_steps && bl_trainer_step(&s->trainer, &step, err)) {
+    bl_trainer_start_epoch(t);
+    while (!stop && t->step < t->total_steps && bl_trainer_step(t, &step, err)) {
         batchlab_marker_step(&s->marker, step.n, step.loss, step.wait_ns);
-        s->loss_sum += step.loss;
-        s->loss_steps++;
-        bl_progress_step(&s->progress, epoch + 1, s->trainer.step, s->trainer.total_steps, step.n, step.loss);
+        s->tally.loss_sum += step.loss;
+        s->tally.loss_steps++;
+        bl_progress_step(&s->progress, t->epoch + 1, t->step, t->total_steps, step.n, step.loss);
         if (!isfinite(step.loss)) {
-            BL_FAIL(err, BL_ERR_FAILED, "the loss is no number any more at step %lld", (long long)s->trainer.step);
+            BL_FAIL(err, BL_ERR_FAILED, "the loss is no number any more at step %lld", (long long)t->step);
             bl_error_remedy(err, "a lower learning rate: --lr %g", s->options.lr / 10);
         }
-        if (err->code != BL_OK)
+        if (err->code != BL_OK || bl_keeper_after_step(&s->keeper, seconds_here(s), err) != BL_OK)
             break;
     }
     return err->code;
 }
 
+/* The test and the line of an epoch that is over, or as far as it came. */
+static int finish_epoch(session *s, bl_error *err)
+{
+    bl_trainer *t = &s->trainer;
+    double rate = bl_progress_rate(&s->progress);
+    bool whole = t->batch >= bl_loader_batches(t->loader), last = t->step >= t->total_steps;
+    bool test = s->options.eval_every > 0 && t->dataset->count[BL_SPLIT_TEST] > 0 && !stop &&
+                (last || (t->epoch + 1) % s->options.eval_every == 0);
+    bl_evaluation e;
+    int code = test ? evaluate(s, &e, err) : BL_OK;
+    bool tested = test && code == BL_OK;
+    if (code == BL_ERR_INTERRUPTED)
+        code = BL_OK;
+    if (code == BL_OK && s->tally.loss_steps > 0)
+        code = report_epoch(s, rate, tested ? &e : NULL, err);
+    /* One that is stopped before its test is tested when it is resumed. */
+    if (code != BL_OK || !whole || (stop && !tested))
+        return code;
+    t->epoch++;
+    t->batch = 0;
+    s->tally.loss_sum = 0;
+    s->tally.loss_steps = 0;
+    return bl_keeper_after_epoch(&s->keeper, seconds_here(s), err);
+}
+
 static int train(session *s, bl_error *err)
 {
-    int64_t start_ns = bl_clock_ns();
     int code = BL_OK;
+    s->start_ns = bl_clock_ns();
+    s->first_step = s->trainer.step;
     batchlab_marker_ready(&s->marker);
-    for (int64_t epoch = 0; code == BL_OK && !stop && s->trainer.step < s->trainer.total_steps; epoch++) {
-        code = train_epoch(s, epoch, err);
-        double rate = bl_progress_rate(&s->progress);
-        bool last = s->trainer.step >= s->trainer.total_steps || stop;
-        bool test = s->options.eval_every > 0 && s->trainer.dataset->count[BL_SPLIT_TEST] > 0 && !stop &&
-                    (last || (epoch + 1) % s->options.eval_every == 0);
-        bl_evaluation e;
-        if (code == BL_OK && test)
-            code = evaluate(s, &e, err);
-        bool tested = test && code == BL_OK;
-        if (code == BL_ERR_INTERRUPTED)
-            code = BL_OK;
-        if (code == BL_OK && s->loss_steps > 0)
-            code = report_epoch(s, epoch + 1, (double)(bl_clock_ns() - start_ns) / BL_NS_PER_S, rate,
-                                tested ? &e : NULL, err);
+    while (code == BL_OK && !stop && s->trainer.step < s->trainer.total_steps) {
+        code = train_epoch(s, err);
+        if (code == BL_OK)
+            code = finish_epoch(s, err);
     }
+    if (code == BL_OK)
+        code = bl_keeper_end(&s->keeper, stop != 0, seconds_here(s), err);
     bl_progress_erase(&s->progress);
     return code;
 }
@@ -178,8 +205,15 @@ static void print_profile(const session *s)
     printf("\n%-24s %-24s %8s %12s %7s\n", "op", "kernel", "calls", "ms a step", "share");
     for (int k = 0; k < n_sums; k++)
         printf("%-24s %-24s %8lld %12.2f %6.1f %%\n", sums[k].op, sums[k].kernel, (long long)sums[k].calls,
-               (double)sums[k].total_ns / 1e6 / (double)s->trainer.step, 100 * (double)sums[k].total_ns / total_ns);
+               (double)sums[k].total_ns / 1e6 / (double)(s->trainer.step - s->first_step),
+               100 * (double)sums[k].total_ns / total_ns);
     free(sums);
+}
+
+static int start(session *s, bl_error *err)
+{
+    int code = bl_keeper_start(&s->keeper, &s->trainer, &s->tally, &s->marker, err);
+    return code == BL_OK ? open_log(s, err) : code;
 }
 
 static int run(session *s, bl_error *err)
@@ -188,14 +222,14 @@ static int run(session *s, bl_error *err)
     bl_memory_plan plan;
     batchlab_marker_open(&s->marker);
     say_hello(s);
-    int code = open_log(s, err);
+    int code = bl_keeper_check(&s->options, err);
     if (code == BL_OK)
         code = bl_trainer_init(&s->trainer, &s->options, err);
     if (code == BL_OK)
         bl_memory_plan_make(&s->trainer, before_b, &plan);
     if (code == BL_OK && s->options.memory_plan) {
         bl_memory_plan_print(&s->trainer, &plan, stdout);
-    } else if (code == BL_OK) {
+    } else if (code == BL_OK && (code = start(s, err)) == BL_OK) {
         say_set_up(s);
         bl_progress_init(&s->progress, s->options.quiet);
         code = train(s, err);
@@ -203,7 +237,7 @@ static int run(session *s, bl_error *err)
             fprintf(stderr, "memory: %.0f MiB planned, %.0f MiB at the measured peak\n",
                     (double)plan.total_b / (1 << 20), (double)bl_memory_peak_b() / (1 << 20));
     }
-    if (code == BL_OK && s->options.profile && s->trainer.step > 0)
+    if (code == BL_OK && s->options.profile && s->trainer.step > s->first_step)
         print_profile(s);
     if (code == BL_ERR_NOMEM) {
         batchlab_marker_oom(&s->marker, 0);
@@ -215,6 +249,7 @@ static int run(session *s, bl_error *err)
         batchlab_marker_done(&s->marker);
     if (s->log)
         fclose(s->log);
+    bl_keeper_clear(&s->keeper);
     bl_trainer_clear(&s->trainer);
     return code;
 }
@@ -267,6 +302,7 @@ int main(int argc, char **argv)
         sigaction(SIGINT, &action, NULL);
         code = run(&s, &err);
     }
+    bl_train_options_clear(&s.options);
     if (err.code != BL_OK)
         return bl_log_error(&err);
     return bl_error_exit_status((bl_code)code);

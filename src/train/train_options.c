@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/parse.h"
 
-#define MAX_OPTIONS 40
+#define MAX_OPTIONS 60
 #define NOT_GIVEN   (-1)
 
 /* What is still text after parsing. */
@@ -66,6 +67,20 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
          "Of the first weights, the order, the augmentation and dropout; the same seed and threads give the same bits "
          "(default: 1).",
          &o->seed, 0, INT64_MAX},
+        {BL_OPT_GROUP, 0, NULL, NULL, "What to keep", NULL, 0, 0},
+        {BL_OPT_STRING, 0, "weights", "FILE", "Start from these weights (safetensors), which must be the model's.",
+         &o->weights, 0, 0},
+        {BL_OPT_FLAG, 0, "new-head", NULL, "With --weights: draw what depends on the number of classes anew.",
+         &o->new_head, 0, 0},
+        {BL_OPT_STRING, 0, "save", "FILE", "Write the weights there at the end (safetensors).", &o->save, 0, 0},
+        {BL_OPT_STRING, 0, "save-best", "FILE", "Write the weights there after each test with the best top-1 so far.",
+         &o->save_best, 0, 0},
+        {BL_OPT_STRING, 0, "checkpoint", "FILE",
+         "Keep the whole state of the training there, also where SIGINT or SIGTERM ends it.", &o->checkpoint, 0, 0},
+        {BL_OPT_INT, 0, "checkpoint-every", "N", "Write it after every N steps (default: after each epoch).",
+         &o->checkpoint_every, 1, INT64_MAX},
+        {BL_OPT_FLAG, 0, "resume", NULL, "Go on from the checkpoint bit for bit, where there is one.", &o->resume, 0,
+         0},
         {BL_OPT_GROUP, 0, NULL, NULL, "What to say", NULL, 0, 0},
         {BL_OPT_INT, 0, "eval-every", "N", "Test after every N epochs, and at the end (default: 1).", &o->eval_every, 1,
          1000000},
@@ -94,7 +109,9 @@ static bl_command command_of(const bl_option *table, int n)
         .examples =
             "  batchlab-train tiny_cnn                                        # a first try, on synthetic images\n"
             "  batchlab-train mobilenet_v3_large -d cifar10 --image-size 64 -e 12 --schedule cosine\n"
-            "  batchlab-train mobilenet_v3_large -b 16 --steps 20 --profile   # where does the time go?\n",
+            "  batchlab-train mobilenet_v3_large -b 16 --steps 20 --profile   # where does the time go?\n"
+            "  batchlab-train resnet18 -d flowers --weights resnet18.safetensors --new-head --checkpoint run "
+            "--resume\n",
         .options = table,
         .n_options = n,
     };
@@ -117,14 +134,17 @@ static int no_such(const char *option, const char *given, const char *known, bl_
     return BL_ERR_USAGE;
 }
 
-static int take_words(bl_train_options *o, const raw *r, bl_error *err)
+/* Defaults become words too: a checkpoint compares them with words that are given. */
+static int take_words(bl_train_options *o, raw *r, bl_error *err)
 {
-    o->augment = o->data ? BL_AUGMENT_FLIP : BL_AUGMENT_NONE;
-    if (r->augment && (!bl_augment_from_name(r->augment, &o->augment) || o->augment == BL_AUGMENT_MOSAIC))
+    r->optimizer = r->optimizer ? r->optimizer : "sgd";
+    r->schedule = r->schedule ? r->schedule : "constant";
+    r->augment = r->augment ? r->augment : o->data ? "flip" : "none";
+    if (!bl_augment_from_name(r->augment, &o->augment) || o->augment == BL_AUGMENT_MOSAIC)
         return no_such("--augment", r->augment, "none, flip, crop", err);
-    if (r->optimizer && !bl_optim_kind_from_name(r->optimizer, &o->optim.kind))
+    if (!bl_optim_kind_from_name(r->optimizer, &o->optim.kind))
         return no_such("--optimizer", r->optimizer, "sgd, adam, adamw", err);
-    if (r->schedule && !bl_schedule_kind_from_name(r->schedule, &o->schedule))
+    if (!bl_schedule_kind_from_name(r->schedule, &o->schedule))
         return no_such("--schedule", r->schedule, "constant, cosine, linear", err);
     if (r->recompute && !bl_recompute_from_name(r->recompute, &o->recompute))
         return no_such("--recompute", r->recompute, "none, cheap, all", err);
@@ -148,6 +168,20 @@ static int check_numbers(const bl_train_options *o, bl_error *err)
     if (o->data && (o->train_samples != NOT_GIVEN || o->test_samples != NOT_GIVEN))
         return BL_FAIL(err, BL_ERR_USAGE,
                        "--train-samples and --test-samples are for synthetic images, not for --data");
+    return BL_OK;
+}
+
+static int check_files(const bl_train_options *o, bool eval, bl_error *err)
+{
+    if (!o->checkpoint && (o->resume || o->checkpoint_every > 0)) {
+        BL_FAIL(err, BL_ERR_USAGE, "%s wants --checkpoint FILE", o->resume ? "--resume" : "--checkpoint-every");
+        bl_error_remedy(err, "--checkpoint run.safetensors");
+        return BL_ERR_USAGE;
+    }
+    if (o->new_head && !o->weights)
+        return BL_FAIL(err, BL_ERR_USAGE, "--new-head wants --weights FILE: without them, all is drawn anew");
+    if (o->save_best && !eval)
+        return BL_FAIL(err, BL_ERR_USAGE, "--save-best wants tests, and --no-eval makes none");
     return BL_OK;
 }
 
@@ -187,6 +221,68 @@ static void fill_defaults(bl_train_options *o)
         o->test_samples = 1024;
 }
 
+/* As few digits as tell the number from all others. */
+static void format_real(double value, bl_str *out)
+{
+    char text[40];
+    double back;
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (bl_parse_f64(text, "", &back, NULL) == BL_OK && back == value)
+            break;
+    }
+    bl_str_append(out, text);
+}
+
+static void format_value(const bl_option *option, bl_str *out)
+{
+    switch (option->kind) {
+    case BL_OPT_FLAG:
+        bl_str_append(out, *(const bool *)option->target ? "yes" : "no");
+        break;
+    case BL_OPT_STRING:
+        bl_str_append(out, *(const char **)option->target ? *(const char **)option->target : "");
+        break;
+    case BL_OPT_STRINGS:
+        for (size_t i = 0; i < ((const bl_strv *)option->target)->len; i++)
+            bl_str_printf(out, "%s%s", i ? " " : "", ((const bl_strv *)option->target)->items[i]);
+        break;
+    case BL_OPT_INT:
+        bl_str_printf(out, "%lld", (long long)*(const int64_t *)option->target);
+        break;
+    case BL_OPT_SIZE:
+        bl_str_printf(out, "%llu", (unsigned long long)*(const uint64_t *)option->target);
+        break;
+    case BL_OPT_FLOAT:
+    case BL_OPT_DURATION:
+        format_real(*(const double *)option->target, out);
+        break;
+    case BL_OPT_GROUP:
+        break;
+    }
+}
+
+static int write_down(const bl_option *table, int n, bl_strv *said, bl_error *err)
+{
+    bl_str value;
+    bl_str_init(&value);
+    bool ok = true;
+    for (int i = 0; ok && i < n; i++) {
+        bl_str_reset(&value);
+        format_value(&table[i], &value);
+        if (table[i].kind != BL_OPT_GROUP)
+            ok = !value.failed && bl_strv_push(said, table[i].long_name) == BL_OK &&
+                 bl_strv_push(said, bl_str_text(&value)) == BL_OK;
+    }
+    bl_str_clear(&value);
+    return ok ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for the options");
+}
+
+void bl_train_options_clear(bl_train_options *options)
+{
+    bl_strv_clear(&options->said);
+}
+
 int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error *err)
 {
     *o = (bl_train_options){.batch = 64,
@@ -218,7 +314,11 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
             code = check_numbers(o, err);
         if (code == BL_OK)
             code = check_size(o, err);
+        if (code == BL_OK)
+            code = check_files(o, r.eval, err);
         fill_defaults(o);
+        if (code == BL_OK)
+            code = write_down(table, n, &o->said, err);
     }
     bl_options_result_clear(&result);
     return code;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/str.h"
 #include "data/dataset.h"
 #include "graph/recompute.h"
 #include "model/model.h"
@@ -25,15 +26,21 @@ typedef struct bl_train_options {
     double lr, label_smoothing;
     bl_schedule_kind schedule;
     int64_t warmup_steps;
-    int64_t eval_every; /* epochs; 0: never */
-    const char *log;    /* CSV file, or NULL */
+    int64_t eval_every;                                  /* epochs; 0: never */
+    const char *log;                                     /* CSV file, or NULL */
+    const char *checkpoint, *save, *save_best, *weights; /* files, or NULL */
+    int64_t checkpoint_every;                            /* steps; 0: epochs */
+    bool resume, new_head;
     bl_recompute recompute;
     bool quiet, profile;
     bool memory_plan;
     bool help, list_models; /* nothing else is checked then */
+    bl_strv said;           /* names and values of all options by turns, defaults too: what a checkpoint compares */
 } bl_train_options;
 
+/* To be cleared in any case. */
 int bl_train_options_parse(int argc, char **argv, bl_train_options *out, bl_error *err);
+void bl_train_options_clear(bl_train_options *options);
 void bl_train_options_print_help(FILE *out);
 
 #endif

@@ -113,6 +113,11 @@ static int run_batch(bl_exec *exec, const bl_batch *batch, float *loss, bl_error
     return code == BL_OK ? bl_exec_read(exec, "loss", loss, 1, err) : code;
 }
 
+void bl_trainer_start_epoch(bl_trainer *t)
+{
+    bl_loader_start_within(t->loader, t->epoch, t->batch);
+}
+
 bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
 {
     bl_batch batch;
@@ -122,6 +127,7 @@ bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
     bl_optim_rates rates = bl_optim_rates_of(bl_schedule_rate(&t->schedule, t->step));
     bl_optim_step(t->optim, &rates);
     t->step++;
+    t->batch++;
     *out = (bl_train_step){.n = batch.n, .loss = (double)loss, .wait_ns = batch.wait_ns};
     return true;
 }

@@ -16,7 +16,8 @@ typedef struct bl_trainer {
     bl_loader *loader;
     bl_schedule schedule;
     int64_t steps_per_epoch, total_steps;
-    int64_t step; /* done */
+    int64_t step;         /* done */
+    int64_t epoch, batch; /* the epoch at hand, and how many of its batches are done */
 } bl_trainer;
 
 typedef struct bl_train_step {
@@ -33,7 +34,9 @@ typedef struct bl_evaluation {
 /* To be cleared in any case. BL_ERR_NOMEM: the batch is too large for this machine. */
 int bl_trainer_init(bl_trainer *trainer, const bl_train_options *options, bl_error *err);
 void bl_trainer_clear(bl_trainer *trainer);
-/* The next step of the present epoch; false at its end or with *err set. */
+/* Before the first step, and after each change of `epoch` or `batch`. */
+void bl_trainer_start_epoch(bl_trainer *trainer);
+/* The next step of the epoch at hand; false at its end or with *err set. */
 bool bl_trainer_step(bl_trainer *trainer, bl_train_step *out, bl_error *err);
 /* The test split in evaluation mode. stop, unless NULL, is polled: where it is not 0 the evaluation ends early and
  * BL_ERR_INTERRUPTED is returned. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/str.h"
 
 static char *folder;
 
@@ -156,6 +157,45 @@ static void test_replace_failures_keep_the_old_file(void **state)
     free(path);
 }
 
+static void test_replace_with_pieces(void **state)
+{
+    char *path = test_path(folder, "out"), *data = NULL;
+    bl_error err = {0};
+    size_t len;
+    bl_fs_piece pieces[] = {{"one", 3}, {"", 0}, {" and two", 8}};
+    assert_int_equal(bl_fs_replace_pieces(path, pieces, 3, &err), BL_OK);
+    assert_int_equal(bl_fs_read(path, 20, &data, &len, &err), BL_OK);
+    assert_string_equal(data, "one and two");
+    assert_int_equal(count_entries(folder), 1);
+    free(data);
+    /* A temporary name that is taken by another file is left alone. */
+    bl_str taken;
+    bl_str_init(&taken);
+    bl_str_printf(&taken, "%s.tmp%ld-0", path, (long)getpid());
+    test_write_file(taken.data, "mine", 4);
+    assert_int_equal(bl_fs_replace_pieces(path, pieces, 1, &err), BL_OK);
+    assert_int_equal(bl_fs_read(taken.data, 20, &data, &len, &err), BL_OK);
+    assert_string_equal(data, "mine");
+    free(data);
+    bl_str_clear(&taken);
+    free(path);
+}
+
+static void test_check_replace(void **state)
+{
+    char *path = test_path(folder, "out"), *nowhere = test_path(folder, "no/such/folder");
+    bl_error err = {0};
+    assert_int_equal(bl_fs_check_replace(path, &err), BL_OK);
+    assert_int_equal(count_entries(folder), 0);
+    assert_int_equal(bl_fs_check_replace(folder, &err), BL_ERR_USAGE);
+    assert_int_equal(bl_fs_check_replace("/dev/null", NULL), BL_ERR_USAGE);
+    bl_error_clear(&err);
+    assert_int_equal(bl_fs_check_replace(nowhere, &err), BL_ERR_ENV);
+    assert_non_null(strstr(err.message, nowhere));
+    free(nowhere);
+    free(path);
+}
+
 static void test_exists(void **state)
 {
     char *path = test_path(folder, "file");
@@ -164,6 +204,8 @@ static void test_exists(void **state)
     test_write_file(path, "x", 1);
     assert_true(bl_fs_exists(path));
     assert_false(bl_fs_is_dir(path));
+    assert_true(bl_fs_is_file(path));
+    assert_false(bl_fs_is_file(folder) || bl_fs_is_file("/dev/null"));
     assert_true(bl_fs_exists(folder));
     assert_true(bl_fs_is_dir(folder));
     free(path);
@@ -235,6 +277,8 @@ int main(void)
         cmocka_unit_test(test_read_proc),
         WITH_FOLDER(test_replace),
         WITH_FOLDER(test_replace_failures_keep_the_old_file),
+        WITH_FOLDER(test_replace_with_pieces),
+        WITH_FOLDER(test_check_replace),
         WITH_FOLDER(test_exists),
         WITH_FOLDER(test_mkdirs),
         WITH_FOLDER(test_remove_tree_does_not_follow_links),

@@ -5,77 +5,28 @@ import csv
 import json
 import math
 import os
-import random
 import re
-import shutil
 import signal
-import socket
-import struct
 import subprocess
-import tempfile
 import unittest
-import zlib
 
-BUILD = os.environ['BATCHLAB_BUILD_ROOT']
-TRAINER = os.path.join(BUILD, 'src', 'train', 'batchlab-train')
+from trainer_case import BUILD, TrainerCase, png
+
 LAB = os.path.join(BUILD, 'src', 'lab', 'batchlab')
 
 
-def png(color, side=16):
-    """A picture in one colour, with a little noise."""
-    rows = b''.join(b'\0' + bytes(min(255, max(0, c + random.randrange(-20, 20))) for _ in range(side) for c in color)
-                    for _ in range(side))
-
-    def chunk(kind, data):
-        return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
-    return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0)) +
-            chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
-
-
-class Train(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-        random.seed(1)
-
-    def start(self, *args, **kwargs):
-        return subprocess.Popen([TRAINER, *args], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, **kwargs)
-
-    def train(self, *args, status=0):
-        process = self.start(*args)
-        out, err = process.communicate(timeout=240)
-        self.assertEqual(process.returncode, status, f'batchlab-train {" ".join(args)}\n{out}\n{err}')
-        return out, err
-
+class Train(TrainerCase):
     def marked(self, *args):
         """What it marks, read as the lab reads it."""
-        ours, theirs = socket.socketpair()
-        process = self.start('tiny_cnn', '-q', *args, pass_fds=[theirs.fileno()],
-                             env=dict(os.environ, BATCHLAB_FD=str(theirs.fileno())))
-        theirs.close()
-        text = b''
-        while piece := ours.recv(65536):
-            text += piece
-        ours.close()
+        process, marks = self.start_marked('tiny_cnn', '-q', *args)
+        text = marks.read()
+        marks.close()
         _, err = process.communicate(timeout=240)
         self.assertEqual(process.returncode, 0, err)
         return [json.loads(line) for line in text.splitlines()]
 
     def losses(self, *args):
         return [m['loss'] for m in self.marked('--no-eval', *args) if m['type'] == 'step']
-
-    def put(self, name, data):
-        path = os.path.join(self.folder, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, 'wb') as f:
-            f.write(data)
-
-    def put_images(self, n=24):
-        for split, count in (('train', n), ('test', 8)):
-            for name, color in (('blue', (30, 40, 200)), ('red', (200, 40, 30))):
-                for i in range(count):
-                    self.put(f'data/{split}/{name}/{i}.png', png(color))
 
     def refuse(self, args, words, status=2, remedy=True):
         out, err = self.train(*args, status=status)
