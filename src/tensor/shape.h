@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-#define BL_MAX_DIMS 5
+#define BL_MAX_DIMS 6
 
 typedef struct bl_shape {
     int n_dims; /* 0 is a scalar with one element */

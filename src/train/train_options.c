@@ -193,6 +193,8 @@ static int find_model(const bl_strv *operands, bl_train_options *o, bl_error *er
         return BL_ERR_USAGE;
     }
     o->model = bl_model_find(operands->items[0]);
+    if (o->model && o->model->task == BL_TASK_DETECT)
+        return BL_FAIL(err, BL_ERR_USAGE, "%s is a detector, and only classifiers can be trained", o->model->name);
     if (o->model)
         return BL_OK;
     BL_FAIL(err, BL_ERR_USAGE, "there is no model '%s'", operands->items[0]);
@@ -204,6 +206,12 @@ static int check_size(bl_train_options *o, bl_error *err)
 {
     if (o->image_size == NOT_GIVEN)
         o->image_size = o->model->image_size;
+    int step = o->model->image_step;
+    if (step > 0 && o->image_size % step != 0) {
+        BL_FAIL(err, BL_ERR_USAGE, "--image-size %lld does not fit %s", (long long)o->image_size, o->model->name);
+        bl_error_remedy(err, "a multiple of %d", step);
+        return BL_ERR_USAGE;
+    }
     if (o->image_size >= o->model->min_image_size)
         return BL_OK;
     BL_FAIL(err, BL_ERR_USAGE, "--image-size %lld is too small for %s", (long long)o->image_size, o->model->name);
