@@ -167,9 +167,19 @@ bl_value bl_build_parameter(bl_graph *graph, const char *module, const char *lea
     return v;
 }
 
+void bl_build_buffer(bl_graph *graph, const char *module, const char *leaf, bl_shape shape, const float *numbers)
+{
+    param_value(graph, module, leaf, &shape, (bl_init){.kind = BL_INIT_NUMBERS, .numbers = numbers}, true, false);
+}
+
 bl_value bl_build_channel_scale(bl_graph *graph, bl_value x, bl_value scale)
 {
     return emit(graph, &bl_op_channel_scale, NULL, (bl_value[]){x, scale}, 2, NULL);
+}
+
+bl_value bl_build_channel_shift(bl_graph *graph, bl_value x, bl_value shift)
+{
+    return emit(graph, &bl_op_channel_shift, NULL, (bl_value[]){x, shift}, 2, NULL);
 }
 
 bl_value bl_build_drop_path(bl_graph *graph, bl_value x, float p)
@@ -209,6 +219,21 @@ bl_value bl_build_max_pool(bl_graph *graph, bl_value x, int kernel, int stride, 
                                .dilation = {1, 1},
                                .groups = 1}};
     return emit(graph, &bl_op_max_pool, &attrs, &x, 1, NULL);
+}
+
+bl_value bl_build_concat(bl_graph *graph, const bl_value *parts, int n)
+{
+    return emit(graph, &bl_op_concat, NULL, parts, n, NULL);
+}
+
+bl_value bl_build_upsample(bl_graph *graph, bl_value x)
+{
+    return emit(graph, &bl_op_upsample, NULL, &x, 1, NULL);
+}
+
+bl_value bl_build_space_to_depth(bl_graph *graph, bl_value x)
+{
+    return emit(graph, &bl_op_space_to_depth, NULL, &x, 1, NULL);
 }
 
 bl_value bl_build_flatten(bl_graph *graph, bl_value x)

@@ -37,8 +37,12 @@ bl_value bl_build_layer_norm(bl_graph *graph, const char *name, bl_value x, floa
  * may differ from the one in the graph, with as many numbers. */
 bl_value bl_build_parameter(bl_graph *graph, const char *module, const char *leaf, bl_shape table_shape,
                             bl_shape graph_shape, bl_init init);
+/* What a state dict holds without the network's reading it: plain numbers, copied. */
+void bl_build_buffer(bl_graph *graph, const char *module, const char *leaf, bl_shape shape, const float *numbers);
 /* x (N, C, H, W) times scale (C). */
 bl_value bl_build_channel_scale(bl_graph *graph, bl_value x, bl_value scale);
+/* x (N, C, H, W) plus shift (C). */
+bl_value bl_build_channel_shift(bl_graph *graph, bl_value x, bl_value shift);
 /* Stochastic depth: each sample is left out with probability p; identity in evaluation mode. */
 bl_value bl_build_drop_path(bl_graph *graph, bl_value x, float p);
 bl_value bl_build_activation(bl_graph *graph, bl_value x, bl_act act);
@@ -48,7 +52,11 @@ bl_value bl_build_gate(bl_graph *graph, bl_value x, bl_value s);
 bl_value bl_build_global_avg_pool(bl_graph *graph, bl_value x); /* -> (N, C, 1, 1) */
 /* The largest of each window of kernel x kernel; pad is at most half of it. */
 bl_value bl_build_max_pool(bl_graph *graph, bl_value x, int kernel, int stride, int pad);
-bl_value bl_build_flatten(bl_graph *graph, bl_value x); /* (N, ...) -> (N, rest) */
+/* x0 (N, C0, H, W), x1 (N, C1, H, W), ... -> (N, C0 + C1 + ..., H, W); at most BL_MAX_IN. */
+bl_value bl_build_concat(bl_graph *graph, const bl_value *parts, int n);
+bl_value bl_build_upsample(bl_graph *graph, bl_value x);       /* (N, C, H, W) -> (N, C, 2H, 2W): the nearest pixel */
+bl_value bl_build_space_to_depth(bl_graph *graph, bl_value x); /* (N, C, H, W) -> (N, 4C, H/2, W/2): op_resample.c */
+bl_value bl_build_flatten(bl_graph *graph, bl_value x);        /* (N, ...) -> (N, rest) */
 /* x (N, I) -> (N, outputs). `init` of kind 0 with init_set false: PyTorch's default. */
 typedef struct bl_linear_args {
     int outputs;

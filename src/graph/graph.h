@@ -65,6 +65,10 @@ typedef struct bl_dropout_attrs {
     uint32_t stream; /* tells the graph's dropouts apart */
 } bl_dropout_attrs;
 
+typedef struct bl_slice_attrs {
+    int start; /* the first channel */
+} bl_slice_attrs;
+
 typedef struct bl_loss_attrs {
     float label_smoothing; /* in [0, 1) */
 } bl_loss_attrs;
@@ -80,6 +84,7 @@ typedef union bl_attrs {
     bl_norm_attrs norm;
     bl_act act;
     bl_dropout_attrs dropout;
+    bl_slice_attrs slice;
     bl_loss_attrs loss;
     bl_detection_attrs detection;
     bl_shape shape;

@@ -72,11 +72,21 @@ extern const bl_op bl_op_copy;            /* x -> x, also between layouts */
 /* layer normalisation (op_layer_norm.c) */
 extern const bl_op bl_op_layer_norm;      /* x (N,C,...), gamma, beta (C) -> y, mean, rstd (one number a row) */
 extern const bl_op bl_op_layer_norm_grad; /* x, gamma, mean, rstd, dy -> dx, dgamma, dbeta */
-/* ends of residual branches (op_branch.c) */
+/* ends of residual branches, and a number for each channel (op_branch.c) */
 extern const bl_op bl_op_channel_scale;      /* x (N,C,H,W), gamma (C) -> x * gamma */
 extern const bl_op bl_op_channel_scale_grad; /* x, gamma, dy -> dx, dgamma */
+extern const bl_op bl_op_channel_shift;      /* x (N,C,H,W), s (C) -> x + s */
+extern const bl_op bl_op_channel_sum;        /* dy (N,C,H,W) -> ds (C) */
 extern const bl_op bl_op_drop_path;          /* x (N,...) -> x / (1 - p), or zeros, sample by sample */
 extern const bl_op bl_op_drop_path_grad;     /* dy -> dx */
+/* channels put together and taken apart (op_channels.c) */
+extern const bl_op bl_op_concat; /* x0 (N,C0,H,W), x1 (N,C1,H,W), ... -> (N,C0+C1+...,H,W) */
+extern const bl_op bl_op_slice;  /* x (N,C,H,W), y (shape only) -> y: its channels from attrs.slice.start on */
+/* sides doubled and halved (op_resample.c) */
+extern const bl_op bl_op_upsample;       /* x (N,C,H,W) -> (N,C,2H,2W): the nearest pixel */
+extern const bl_op bl_op_upsample_grad;  /* dy -> dx */
+extern const bl_op bl_op_space_to_depth; /* x (N,C,H,W) -> (N,4C,H/2,W/2) */
+extern const bl_op bl_op_depth_to_space; /* and back */
 /* pooling and shape (op_pool.c) */
 extern const bl_op bl_op_global_avg_pool;      /* x (N,C,H,W) -> y (N,C,1,1) */
 extern const bl_op bl_op_global_avg_pool_grad; /* dy, x (shape only) -> dx */

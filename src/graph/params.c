@@ -30,8 +30,10 @@ void bl_params_free(bl_params *params)
 {
     if (!params)
         return;
-    for (int i = 0; i < params->len; i++)
+    for (int i = 0; i < params->len; i++) {
         free((char *)params->items[i].name);
+        free((float *)params->items[i].init.numbers);
+    }
     free(params->items);
     free(params->slots);
     free(params->values);
@@ -107,17 +109,19 @@ int bl_params_declare(bl_params *params, const char *name, const bl_shape *shape
     int code = bl_shape_check(shape, err);
     if (code != BL_OK)
         return code;
+    int64_t count = bl_shape_count(shape);
     char *copy = bl_strdup(name);
-    if (!copy || grow(params) != BL_OK) {
+    float *numbers = init.kind == BL_INIT_NUMBERS ? bl_calloc((size_t)count, sizeof *numbers) : NULL;
+    if (!copy || (init.kind == BL_INIT_NUMBERS && !numbers) || grow(params) != BL_OK) {
         free(copy);
+        free(numbers);
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for parameter '%s'", name);
     }
-    params->items[params->len] = (bl_param){.name = copy,
-                                            .shape = *shape,
-                                            .init = init,
-                                            .buffer = buffer,
-                                            .integer = integer,
-                                            .count = bl_shape_count(shape)};
+    for (int64_t i = 0; numbers && i < count; i++)
+        numbers[i] = init.numbers[i];
+    init.numbers = numbers;
+    params->items[params->len] =
+        (bl_param){.name = copy, .shape = *shape, .init = init, .buffer = buffer, .integer = integer, .count = count};
     put_slot(params, params->len);
     *out = params->len++;
     return BL_OK;
@@ -217,7 +221,8 @@ static double fan_out(const bl_param *p)
     return fan;
 }
 
-static double draw_value(const bl_param *p, draw *d)
+/* Element k. */
+static double draw_value(const bl_param *p, int64_t k, draw *d)
 {
     double bound;
     switch (p->init.kind) {
@@ -226,7 +231,7 @@ static double draw_value(const bl_param *p, draw *d)
     case BL_INIT_CONSTANT:
         return p->init.a;
     case BL_INIT_NORMAL:
-        return p->init.a * normal(d);
+        return p->init.mean + p->init.a * normal(d);
     case BL_INIT_UNIFORM:
         return p->init.a * (2 * uniform(d) - 1);
     case BL_INIT_KAIMING_FAN_OUT:
@@ -240,6 +245,12 @@ static double draw_value(const bl_param *p, draw *d)
             if (fabs(value) <= 2)
                 return value;
         }
+    case BL_INIT_NUMBERS:
+        return (double)p->init.numbers[k];
+    case BL_INIT_DETECTOR_BIAS:
+        bound = (2 * uniform(d) - 1) / sqrt(fan_in(p));
+        k %= p->init.group;
+        return bound + (k == 4 ? log(p->init.p_object) : k > 4 ? log(p->init.p_class) : 0);
     default:
         return 0;
     }
@@ -254,7 +265,7 @@ int bl_params_init(bl_params *params, uint64_t seed, bl_error *err)
         uint64_t stream = seed;
         draw d = {.state = splitmix(&stream) ^ ((uint64_t)(i + 1) * 0xD1342543DE82EF95u)};
         for (int64_t k = 0; k < p->count; k++)
-            params->values[p->offset + k] = (float)draw_value(p, &d);
+            params->values[p->offset + k] = (float)draw_value(p, k, &d);
     }
     bl_params_touch(params);
     return BL_OK;

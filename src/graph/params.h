@@ -15,18 +15,25 @@
 typedef enum bl_init_kind {
     BL_INIT_ZEROS,
     BL_INIT_ONES,
-    BL_INIT_NORMAL,          /* mean 0, standard deviation a */
+    BL_INIT_NORMAL,          /* mean `mean`, standard deviation a */
     BL_INIT_UNIFORM,         /* in [-a, a) */
     BL_INIT_KAIMING_FAN_OUT, /* normal, std = sqrt(2 / fan_out) (He et al. 2015, eq. 14); fan_out = dim0 * kh * kw */
     BL_INIT_FAN_IN_UNIFORM,  /* in [-1/sqrt(fan_in), 1/sqrt(fan_in)): PyTorch's default of conv and linear weights;
                                 fan_in is `a` where a > 0 (biases), else the product of the dims after the first */
     BL_INIT_TRUNC_NORMAL,    /* normal with std a, redrawn outside +-2 */
-    BL_INIT_CONSTANT         /* a */
+    BL_INIT_CONSTANT,        /* a */
+    BL_INIT_NUMBERS,         /* `numbers`, as many as there are elements; the table keeps a copy */
+    BL_INIT_DETECTOR_BIAS /* as BL_INIT_FAN_IN_UNIFORM with fan_in a; then of every `group` numbers (an anchor's: x, y,
+                             w, h, objectness, classes) the fifth is raised by log(p_object), those after it by
+                             log(p_class): Lin et al. 2017, "Focal loss", section 3.3 */
 } bl_init_kind;
 
 typedef struct bl_init {
     bl_init_kind kind;
-    double a;
+    double a, mean;
+    const float *numbers;
+    int group;
+    double p_object, p_class;
 } bl_init;
 
 typedef struct bl_param {

@@ -145,6 +145,65 @@ static bl_value norm_max_pool(bl_graph *g)
     return bl_build_max_pool(g, norm_act(g, BL_ACT_SILU), 3, 2, 1);
 }
 
+/* Parts that are whole blocks, parts that are not, and one that comes twice. */
+static bl_value concat_whole(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE4(2, 16, 3, 2)), z = case_param(g, "z", BL_SHAPE4(2, 32, 3, 2));
+    return bl_build_concat(g, (bl_value[]){x, z}, 2);
+}
+
+static bl_value concat_odd(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE4(2, 5, 3, 2)), z = case_param(g, "z", BL_SHAPE4(2, 18, 3, 2));
+    bl_value w = case_param(g, "w", BL_SHAPE4(2, 1, 3, 2));
+    return bl_build_concat(g, (bl_value[]){x, z, x, w}, 4);
+}
+
+/* An aggregation as YOLOv7's: its parts are read by one another and by the concatenation, twice. */
+static bl_value aggregation(bl_graph *g)
+{
+    bl_value part[4], x = case_param(g, "x", BL_SHAPE4(2, 6, 5, 4));
+    for (int i = 0; i < 4; i++) {
+        char name[16];
+        bl_value from = i < 2 ? x : part[i - 1];
+        snprintf(name, sizeof name, "conv%d", i);
+        bl_value y = bl_build_conv2d(g, name, from, (bl_conv2d_args){.out_channels = 8, .kernel = 3, .pad = 1});
+        snprintf(name, sizeof name, "norm%d", i);
+        part[i] =
+            bl_build_activation(g, bl_build_batch_norm(g, name, y, 1e-3f, 0.03f), i % 2 ? BL_ACT_LEAKY : BL_ACT_SILU);
+    }
+    bl_value y = bl_build_concat(g, (bl_value[]){part[3], part[2], bl_build_max_pool(g, part[1], 5, 1, 2), part[0]}, 4);
+    y = bl_build_conv2d(g, "end", y, (bl_conv2d_args){.out_channels = 5, .kernel = 1});
+    y = bl_build_concat(g, (bl_value[]){y, part[3], part[0]}, 3);
+    return bl_build_conv2d(g, "head", bl_build_upsample(g, y),
+                           (bl_conv2d_args){.out_channels = 3, .kernel = 1, .bias = true});
+}
+
+/* The sum of two normalised branches, activated: YOLOv7's RepConv. */
+static bl_value branches(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE4(2, 6, 5, 4));
+    bl_value a = bl_build_conv2d(g, "a", x, (bl_conv2d_args){.out_channels = 9, .kernel = 3, .pad = 1});
+    bl_value b = bl_build_conv2d(g, "b", x, (bl_conv2d_args){.out_channels = 9, .kernel = 1});
+    a = bl_build_batch_norm(g, "a_norm", a, 1e-3f, 0.03f);
+    return bl_build_activation(g, bl_build_add(g, a, bl_build_batch_norm(g, "b_norm", b, 1e-3f, 0.03f)), BL_ACT_SILU);
+}
+
+static bl_value upsample(bl_graph *g)
+{
+    return bl_build_upsample(g, case_param(g, "x", BL_SHAPE4(2, 19, 3, 5)));
+}
+
+static bl_value space_to_depth(bl_graph *g)
+{
+    return bl_build_space_to_depth(g, case_param(g, "x", BL_SHAPE4(2, 3, 4, 6)));
+}
+
+static bl_value channel_shift(bl_graph *g)
+{
+    return bl_build_channel_shift(g, case_param(g, "x", BL_SHAPE4(2, 19, 3, 4)), case_param(g, "s", BL_SHAPE1(19)));
+}
+
 static bl_value layer_norm_image(bl_graph *g)
 {
     return bl_build_layer_norm(g, "norm", case_param(g, "x", BL_SHAPE4(2, 19, 5, 4)), 1e-6f);
@@ -278,6 +337,13 @@ const graph_case graph_cases[] = {
     {"max pool 2x2", max_pool_unpadded, 0},
     {"max pool 5x5, stride 1", max_pool_dense, 0},
     {"norm, max pool", norm_max_pool, 0},
+    {"concatenation of whole blocks", concat_whole, 0},
+    {"concatenation of odd parts", concat_odd, 0},
+    {"aggregation", aggregation, 0},
+    {"branches", branches, 0},
+    {"upsampling", upsample, 0},
+    {"space to depth", space_to_depth, 0},
+    {"channel shift", channel_shift, 0},
     {"layer norm of images", layer_norm_image, 0},
     {"layer norm of a matrix", layer_norm_matrix, 0},
     {"pointwise", pointwise, 0},

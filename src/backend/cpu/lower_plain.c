@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu/kernels/branch.h"
+#include "backend/cpu/kernels/channels.h"
 #include "backend/cpu/kernels/excite.h"
 #include "backend/cpu/kernels/layernorm.h"
 #include "backend/cpu/kernels/maxpool.h"
@@ -144,6 +145,78 @@ RUN(run_channel_scale_grad)
     return BL_OK;
 }
 
+RUN(run_channel_shift)
+{
+    bl_k_shift_forward(&self(base)->image, in[1], in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_channel_sum)
+{
+    bl_k_channel_sum(&self(base)->image, in[0], out[0], scratch);
+    return BL_OK;
+}
+
+/* The image's shape with another number of channels: tensors of one node share the rest. */
+static bl_k_shape with_channels(const bl_cpu_kernel *k, bl_value v)
+{
+    bl_k_shape shape = k->image;
+    shape.c = (int)shape_of(k, v)->dim[1];
+    return shape;
+}
+
+RUN(run_concat)
+{
+    const bl_node *node = self(base)->node;
+    bl_k_shape y = with_channels(self(base), node->out[0]);
+    int start = 0;
+    for (int i = 0; i < node->n_in; i++) {
+        bl_k_shape x = with_channels(self(base), node->in[i]);
+        bl_k_copy_channels(&x, in[i], 0, &y, out[0], start, x.c);
+        start += x.c;
+    }
+    bl_k_clear_padding_of(&y, out[0]);
+    return BL_OK;
+}
+
+RUN(run_slice)
+{
+    const bl_node *node = self(base)->node;
+    bl_k_shape y = with_channels(self(base), node->out[0]);
+    bl_k_copy_channels(&self(base)->image, in[0], node->attrs.slice.start, &y, out[0], 0, y.c);
+    bl_k_clear_padding_of(&y, out[0]);
+    return BL_OK;
+}
+
+RUN(run_upsample)
+{
+    bl_k_upsample_forward(&self(base)->image, in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_upsample_grad)
+{
+    bl_k_shape x = self(base)->image;
+    x.h /= 2;
+    x.w /= 2;
+    bl_k_upsample_grad(&x, in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_space_to_depth)
+{
+    const bl_shape *x = shape_of(self(base), self(base)->node->in[0]);
+    bl_k_space_to_depth((int)x->dim[0], (int)x->dim[1], (int)x->dim[2], (int)x->dim[3], in[0], out[0]);
+    return BL_OK;
+}
+
+RUN(run_depth_to_space)
+{
+    const bl_shape *x = shape_of(self(base), self(base)->node->out[0]);
+    bl_k_depth_to_space((int)x->dim[0], (int)x->dim[1], (int)x->dim[2], (int)x->dim[3], in[0], out[0]);
+    return BL_OK;
+}
+
 RUN(run_drop_path)
 {
     const bl_dropout_attrs *a = &self(base)->node->attrs.dropout;
@@ -235,6 +308,14 @@ int bl_cpu_lower_plain(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
         {&bl_op_layer_norm_grad, run_layer_norm_grad},
         {&bl_op_channel_scale, run_channel_scale},
         {&bl_op_channel_scale_grad, run_channel_scale_grad},
+        {&bl_op_channel_shift, run_channel_shift},
+        {&bl_op_channel_sum, run_channel_sum},
+        {&bl_op_concat, run_concat},
+        {&bl_op_slice, run_slice},
+        {&bl_op_upsample, run_upsample},
+        {&bl_op_upsample_grad, run_upsample_grad},
+        {&bl_op_space_to_depth, run_space_to_depth},
+        {&bl_op_depth_to_space, run_depth_to_space},
         {&bl_op_drop_path, run_drop_path},
         {&bl_op_drop_path_grad, run_drop_path},
         {&bl_op_max_pool, run_max_pool},
@@ -260,6 +341,7 @@ int bl_cpu_lower_plain(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
     }
     kernel->base.scratch_b = node->op == &bl_op_layer_norm_grad      ? bl_k_layernorm_grad_scratch_b(&kernel->image)
                              : node->op == &bl_op_channel_scale_grad ? bl_k_scale_grad_scratch_b(&kernel->image)
+                             : node->op == &bl_op_channel_sum        ? bl_k_channel_sum_scratch_b(&kernel->image)
                                                                      : bl_k_excite_scratch_b(&kernel->image);
     return BL_OK;
 }

@@ -41,6 +41,8 @@ BL_INLINE vfloat act_value(bl_act act, vfloat x)
         vfloat bell;
         return v_mul(x, v_normal(x, &bell));
     }
+    case BL_ACT_LEAKY:
+        return v_max(v_mul(x, v_set(0.1f)), x);
     default:
         return act_by_lane(act, x, bl_act_value);
     }
@@ -78,6 +80,8 @@ BL_INLINE vfloat act_chain(bl_act act, vfloat x, vfloat g)
         vfloat bell, phi = v_normal(x, &bell); /* Phi(x) + x times the density */
         return v_mul(g, v_fma(v_mul(x, v_set(0.39894228f)), bell, phi));
     }
+    case BL_ACT_LEAKY: /* g, less g and plus a tenth of it below 0 */
+        return v_add(v_sub(g, v_if_gt(zero, x, g)), v_if_gt(zero, x, v_mul(g, v_set(0.1f))));
     default:
         return v_mul(g, act_by_lane(act, x, bl_act_slope));
     }
@@ -95,6 +99,12 @@ BL_INLINE vfloat act_chain(bl_act act, vfloat x, vfloat g)
             CALL;                                                                                                      \
         } else if (wanted_act == BL_ACT_HARDSWISH) {                                                                   \
             const bl_act ACT = BL_ACT_HARDSWISH;                                                                       \
+            CALL;                                                                                                      \
+        } else if (wanted_act == BL_ACT_SILU) {                                                                        \
+            const bl_act ACT = BL_ACT_SILU;                                                                            \
+            CALL;                                                                                                      \
+        } else if (wanted_act == BL_ACT_LEAKY) {                                                                       \
+            const bl_act ACT = BL_ACT_LEAKY;                                                                           \
             CALL;                                                                                                      \
         } else {                                                                                                       \
             const bl_act ACT = wanted_act;                                                                             \
