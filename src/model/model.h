@@ -37,6 +37,9 @@ extern const bl_model bl_model_mobilenet_v3_small;
 extern const bl_model bl_model_resnet18;
 extern const bl_model bl_model_resnet50;
 extern const bl_model bl_model_tiny_cnn;
+extern const bl_model bl_model_yolov7;
+extern const bl_model bl_model_yolov7_tiny;
+extern const bl_model bl_model_yolov7_w6;
 
 extern const bl_model *const bl_models[]; /* NULL ends it */
 const bl_model *bl_model_find(const char *name);

@@ -9,6 +9,9 @@ const bl_model *const bl_models[] = {
     &bl_model_resnet18,
     &bl_model_resnet50,
     &bl_model_tiny_cnn,
+    &bl_model_yolov7,
+    &bl_model_yolov7_tiny,
+    &bl_model_yolov7_w6,
     NULL,
 };
 
