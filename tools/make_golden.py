@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/MODEL.txt: what PyTorch computes for a model of torchvision.
+"""Writes tests/golden/MODEL.txt: what PyTorch computes for a model of torchvision or of reference_yolov7.py.
 
     /usr/bin/python3 tools/make_golden.py MODEL [OUTPUT]
 
@@ -15,12 +15,16 @@ import numpy as np
 import torch
 import torchvision
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reference_yolov7  # noqa: E402
+
 BATCH, CLASSES = 8, 10
 # Size, learning rate, shift. Where a network has many ReLUs, some of their inputs lie within float32's rounding of the
 # kink, and a single one that falls to the other side changes gradients by a per cent: PyTorch's own are off by two then.
 # So the normalisations' biases are shifted by 3 deviations, one way or the other, which leaves few inputs near 0.
 SETUPS = {'convnext_tiny': (64, 0.002, 0), 'mobilenet_v3_large': (96, 0.002, 0), 'mobilenet_v3_small': (96, 0.002, 0),
-          'resnet18': (64, 1e-4, 3), 'resnet50': (64, 1e-4, 3)}
+          'resnet18': (64, 1e-4, 3), 'resnet50': (64, 1e-4, 3), 'yolov7': (64, 1e-4, 0), 'yolov7_tiny': (64, 1e-4, 3),
+          'yolov7_w6': (128, 1e-4, 0)}
 STEPS, MOMENTUM = 10, 0.9
 MASK = (1 << 64) - 1
 
@@ -55,7 +59,10 @@ def value(name, shape, stream, shift):
 
 
 def build(name, dtype):
-    model = getattr(torchvision.models, name)(num_classes=CLASSES)
+    if name in reference_yolov7.ANCHORS:
+        model = reference_yolov7.Probed(name, CLASSES, SETUPS[name][0], CLASSES)
+    else:
+        model = getattr(torchvision.models, name)(num_classes=CLASSES)
     state = model.state_dict()
     for i, (key, tensor) in enumerate(state.items()):
         state[key] = torch.from_numpy(value(key, tuple(tensor.shape), i + 1, SETUPS[name][2])).to(tensor.dtype)

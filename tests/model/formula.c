@@ -57,6 +57,24 @@ static void fill(formula_net *net, int size, double shift)
         net->labels[i] = i * 7 % FORMULA_CLASSES;
 }
 
+/* A detector's predictions brought to logits by one linear layer a head: Probed of tools/reference_yolov7.py. */
+static bl_value probe(bl_graph *graph, const bl_model *model, bl_value x)
+{
+    bl_detector_heads heads;
+    bl_value sum = BL_NO_VALUE;
+    model->build_detector(graph, x, FORMULA_CLASSES, &heads);
+    int n = heads.spec.n_levels * (heads.spec.auxiliary ? 2 : 1);
+    for (int i = 0; i < n; i++) {
+        char name[24];
+        bl_value head = i < heads.spec.n_levels ? heads.head[i] : heads.aux[i - heads.spec.n_levels];
+        snprintf(name, sizeof name, "probe.%d", i);
+        bl_value logits =
+            bl_build_linear(graph, name, bl_build_flatten(graph, head), (bl_linear_args){.outputs = FORMULA_CLASSES});
+        sum = i == 0 ? logits : bl_build_add(graph, sum, logits);
+    }
+    return sum;
+}
+
 int formula_net_init(formula_net *net, const formula_setup *setup, bl_mode mode)
 {
     *net = (formula_net){0};
@@ -72,7 +90,7 @@ int formula_net_init(formula_net *net, const formula_setup *setup, bl_mode mode)
     bl_graph_new(net->params, mode, &graph, &err);
     bl_value x = bl_build_input(graph, "images", BL_F32, BL_SHAPE4(FORMULA_BATCH, 3, size, size));
     bl_value labels = bl_build_input(graph, "labels", BL_I32, BL_SHAPE1(FORMULA_BATCH));
-    bl_value logits = found->build(graph, x, FORMULA_CLASSES);
+    bl_value logits = found->task == BL_TASK_DETECT ? probe(graph, found, x) : found->build(graph, x, FORMULA_CLASSES);
     bl_build_output(graph, "logits", logits);
     bl_build_softmax_cross_entropy(graph, logits, labels, 0);
     for (int i = 0; i < graph->n_nodes; i++)

@@ -22,7 +22,8 @@ typedef struct formula_setup {
     double shift; /* of the normalisations' biases: see tools/make_golden.py */
 } formula_setup;
 
-/* The model of this name without dropout, output "logits". Returns 0, or prints the error. */
+/* The model of this name without dropout, output "logits"; a detector with a probe on its heads. Returns 0, or prints
+ * the error. */
 int formula_net_init(formula_net *net, const formula_setup *setup, bl_mode mode);
 void formula_net_clear(formula_net *net);
 

@@ -1,5 +1,5 @@
 /* A model against what PyTorch computed in double precision (tools/make_golden.py). usage: test_golden MODEL
- * PARAMETERS, the number of its parameters at 1000 classes */
+ * CLASSES=PARAMETERS ..., the number of its parameters at so many classes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ typedef struct row {
 
 static FILE *golden;
 static const char *model;
-static int64_t parameters_at_1000_classes;
+static char **counts; /* "CLASSES=PARAMETERS", NULL ends it */
 
 /* The next line of this key; false at the file's end. */
 static bool next_row(const char *key, row *out)
@@ -239,18 +239,34 @@ static void ten_losses_agree(void **state)
     formula_net_clear(&net);
 }
 
-static void parameters_are_those_of_the_paper(void **state)
+static int64_t parameters_at(int n_classes)
 {
     bl_params *params;
     bl_graph *graph;
+    bl_detector_heads heads;
+    const bl_model *found = bl_model_find(model);
     assert_int_equal(bl_params_new(&params, NULL), BL_OK);
     assert_int_equal(bl_graph_new(params, BL_MODE_TRAIN, &graph, NULL), BL_OK);
-    bl_value x = bl_build_input(graph, "images", BL_F32, BL_SHAPE4(1, 3, 224, 224));
-    bl_model_find(model)->build(graph, x, 1000);
+    bl_value x = bl_build_input(graph, "images", BL_F32, BL_SHAPE4(1, 3, found->image_size, found->image_size));
+    if (found->task == BL_TASK_DETECT)
+        found->build_detector(graph, x, n_classes, &heads);
+    else
+        found->build(graph, x, n_classes);
     assert_int_equal(bl_graph_finish(graph, NULL), BL_OK);
-    assert_int_equal(bl_params_learnt(params), parameters_at_1000_classes);
+    int64_t n = bl_params_learnt(params);
     bl_graph_free(graph);
     bl_params_free(params);
+    return n;
+}
+
+static void parameters_are_those_of_the_paper(void **state)
+{
+    for (char **count = counts; *count; count++) {
+        char *rest;
+        int n_classes = (int)strtoll(*count, &rest, 10);
+        assert_int_equal(*rest, '=');
+        assert_int_equal(parameters_at(n_classes), strtoll(rest + 1, NULL, 10));
+    }
 }
 
 static int open_golden(void **state)
@@ -268,10 +284,10 @@ static int close_golden(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
+    if (argc < 3)
         return 2;
     model = argv[1];
-    parameters_at_1000_classes = strtoll(argv[2], NULL, 10);
+    counts = argv + 2;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_those_of_the_paper),
         cmocka_unit_test(logits_agree_in_both_modes),
