@@ -17,6 +17,7 @@ enum { LOGITS = 2 };
 typedef struct options {
     const bl_model *model;
     int batch, steps, threads, size, classes;
+    bl_recompute recompute;
     bool profile;
 } options;
 
@@ -26,6 +27,9 @@ static bool parse(int argc, char **argv, options *o)
     for (int i = 2; i < argc; i++) {
         const char *const names[] = {"--batch-size", "--steps", "--threads", "--image-size", "--classes"};
         int *const into[] = {&o->batch, &o->steps, &o->threads, &o->size, &o->classes};
+        if (strcmp(argv[i], "--recompute") == 0 &&
+            (i + 1 == argc || !bl_recompute_from_name(argv[i + 1], &o->recompute)))
+            return false;
         o->profile = o->profile || strcmp(argv[i], "--profile") == 0;
         for (size_t k = 0; k < BL_ARRAY_LEN(names) && i + 1 < argc; k++)
             if (strcmp(argv[i], names[k]) == 0)
@@ -75,6 +79,7 @@ static int train(const options *o, bl_params *params, bl_exec *exec, bl_error *e
         code = bl_exec_bind(exec, "images", images, err);
     if (code == BL_OK)
         code = bl_exec_bind(exec, "labels", labels, err);
+    bl_optim_rates rates = bl_optim_rates_of(1e-4);
     batchlab_marker_open(&marker);
     batchlab_marker_hello(&marker, "detector_step", BATCHLAB_VERSION, "f32", 1, o->batch);
     batchlab_marker_ready(&marker);
@@ -84,7 +89,7 @@ static int train(const options *o, bl_params *params, bl_exec *exec, bl_error *e
             code = bl_exec_read(exec, "loss", &loss, 1, err);
         if (code != BL_OK)
             break;
-        bl_optim_step(optim, 1e-4);
+        bl_optim_step(optim, &rates);
         batchlab_marker_step(&marker, o->batch, (double)loss, 0);
     }
     batchlab_marker_done(&marker);
@@ -103,7 +108,7 @@ int main(int argc, char **argv)
     bl_exec *exec = NULL;
     if (!parse(argc, argv, &o)) {
         fprintf(stderr, "usage: detector_step MODEL --batch-size N --steps N [--threads N] [--image-size N] "
-                        "[--classes N] [--profile]\n");
+                        "[--classes N] [--recompute none|cheap|all] [--profile]\n");
         return 2;
     }
     int code = bl_params_new(&params, &err);
@@ -111,7 +116,8 @@ int main(int argc, char **argv)
         code = bl_graph_new(params, BL_MODE_TRAIN, &graph, &err);
     if (code == BL_OK) {
         build(graph, &o);
-        code = bl_exec_new(&bl_backend_cpu, graph, &(bl_exec_options){.n_threads = o.threads, .profile = o.profile},
+        code = bl_exec_new(&bl_backend_cpu, graph,
+                           &(bl_exec_options){.n_threads = o.threads, .profile = o.profile, .recompute = o.recompute},
                            &exec, &err);
     }
     if (code == BL_OK)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Trains a model of torchvision on random tensors and marks each step: the other side of bench/compare.
+"""Trains a model of torchvision, or a YOLOv7 on a linear probe of its predictions (tools/reference_yolov7.py), on random
+tensors and marks each step: the other side of bench/compare.
 
 float32, SGD with momentum, cross-entropy. The images stay the same, so no data loading is in the time.
 """
@@ -7,7 +8,8 @@ import argparse
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'python'))
+for folder in ('python', 'tools'):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', folder))
 import batchlab_marker  # noqa: E402
 
 
@@ -25,9 +27,14 @@ def main():
 
     import torch
     import torchvision
+    import reference_yolov7
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
-    model = getattr(torchvision.models, args.model)(weights=None, num_classes=args.classes).train()
+    if args.model in reference_yolov7.ANCHORS:
+        model = reference_yolov7.Probed(args.model, args.classes, args.image_size, 2).train()
+        args.classes = 2  # of the probe
+    else:
+        model = getattr(torchvision.models, args.model)(weights=None, num_classes=args.classes).train()
     images = torch.randn(args.batch_size, 3, args.image_size, args.image_size)
     labels = torch.randint(args.classes, (args.batch_size,))
     if args.layout == 'channels_last':

@@ -80,8 +80,10 @@ BL_INLINE vfloat act_chain(bl_act act, vfloat x, vfloat g)
         vfloat bell, phi = v_normal(x, &bell); /* Phi(x) + x times the density */
         return v_mul(g, v_fma(v_mul(x, v_set(0.39894228f)), bell, phi));
     }
-    case BL_ACT_LEAKY: /* g, less g and plus a tenth of it below 0 */
-        return v_add(v_sub(g, v_if_gt(zero, x, g)), v_if_gt(zero, x, v_mul(g, v_set(0.1f))));
+    case BL_ACT_LEAKY: {
+        vfloat tenth = v_mul(g, v_set(0.1f)); /* at 0 too, as in PyTorch */
+        return v_add(v_if_gt(x, zero, g), v_sub(tenth, v_if_gt(x, zero, tenth)));
+    }
     default:
         return v_mul(g, act_by_lane(act, x, bl_act_slope));
     }
