@@ -7,10 +7,10 @@
 
 enum { CLASSES = 80 };
 
-static void check(const bl_boxes *boxes)
+static void check(const bl_objects *boxes)
 {
     for (size_t i = 0; i < boxes->len; i++) {
-        const bl_box *b = &boxes->items[i];
+        const bl_object *b = &boxes->items[i];
         FUZZ_CHECK(b->label >= 0 && b->label < CLASSES);
         FUZZ_CHECK(b->width >= 0 && b->width <= 1 && b->height >= 0 && b->height <= 1);
         FUZZ_CHECK(b->x >= 0 && b->x <= 1 && b->y >= 0 && b->y <= 1);
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    bl_boxes boxes = {0};
+    bl_objects boxes = {0};
     bl_error err = {0};
     int64_t lines = 1, n_duplicates = 0;
     for (size_t i = 0; i < size; i++)
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(code != BL_ERR_FORMAT || (strstr(err.message, "line ") && err.remedy[0]));
     FUZZ_CHECK((int64_t)boxes.len + n_duplicates <= lines);
     check(&boxes);
-    bl_boxes_clear(&boxes);
+    bl_objects_clear(&boxes);
     free(text);
     return 0;
 }

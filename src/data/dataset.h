@@ -35,18 +35,18 @@ typedef struct bl_dataset {
 } bl_dataset;
 
 /* An object of class `label` on an image. In fractions of the image's width and height: the middle and the sides. */
-typedef struct bl_box {
+typedef struct bl_object {
     int32_t label;
     float x, y, width, height;
-} bl_box;
+} bl_object;
 
-typedef struct bl_boxes {
-    bl_box *items;
+typedef struct bl_objects {
+    bl_object *items;
     size_t len, cap;
-} bl_boxes;
+} bl_objects;
 
-int bl_boxes_push(bl_boxes *boxes, const bl_box *box, bl_error *err);
-void bl_boxes_clear(bl_boxes *boxes); /* frees; empty and usable again */
+int bl_objects_push(bl_objects *boxes, const bl_object *box, bl_error *err);
+void bl_objects_clear(bl_objects *boxes); /* frees; empty and usable again */
 
 /* A reader of one kind of data: it has one of the two ways to read. */
 typedef struct bl_dataset_kind {
@@ -60,7 +60,7 @@ typedef struct bl_dataset_kind {
      * were joined.
      */
     int (*read_boxes)(const bl_dataset *dataset, bl_split split, int64_t index, const bl_view *view, float *out,
-                      bl_boxes *boxes, float frame[4], bl_error *err);
+                      bl_objects *boxes, float frame[4], bl_error *err);
     void (*free)(bl_dataset *dataset);
 } bl_dataset_kind;
 

@@ -16,7 +16,7 @@ enum { SLOTS = 2 }; /* one being trained on, one being filled */
 typedef struct slot {
     float *images;
     int32_t *labels;
-    bl_boxes *boxes;    /* data with boxes: of each image, */
+    bl_objects *boxes;  /* data with boxes: of each image, */
     float *frames;      /* where it lies, */
     float *targets;     /* and all boxes in rows, once the batch is complete */
     int64_t batch;      /* which one it holds or will hold; -1 none */
@@ -166,7 +166,7 @@ static bool allocate_slot(bl_loader *l, slot *s, size_t image_b)
 static void clear_slot(slot *s, int n)
 {
     for (int i = 0; s->boxes && i < n; i++)
-        bl_boxes_clear(&s->boxes[i]);
+        bl_objects_clear(&s->boxes[i]);
     free(s->images);
     free(s->labels);
     free(s->boxes);
@@ -342,7 +342,7 @@ static void gather_targets(const bl_loader *l, const slot *s, bl_batch *out)
     float *row = s->targets;
     for (int i = 0; i < s->n; i++)
         for (size_t k = 0; k < s->boxes[i].len; k++) {
-            const bl_box *b = &s->boxes[i].items[k];
+            const bl_object *b = &s->boxes[i].items[k];
             const float values[TARGET_FLOATS] = {(float)i, (float)b->label, b->x, b->y, b->width, b->height};
             if (k >= share) {
                 out->n_dropped++;

@@ -26,7 +26,7 @@ typedef struct transform {
 typedef struct scene {
     const bl_scene_source *source;
     bl_canvas *canvas;
-    bl_boxes *boxes;
+    bl_objects *boxes;
     transform to_canvas;
     double sheet; /* its side */
     bool filter;  /* boxes of which little is left go */
@@ -85,10 +85,10 @@ static bool worth_keeping(const bl_rect *before, const bl_rect *after)
 static int add_boxes(const scene *s, int64_t index, const bl_rect *where)
 {
     size_t n;
-    const bl_box *boxes = s->source->boxes(s->source->context, index, &n);
+    const bl_object *boxes = s->source->boxes(s->source->context, index, &n);
     double width = where->right - where->left, height = where->bottom - where->top, side = s->canvas->size;
     for (size_t i = 0; i < n; i++) {
-        const bl_box *b = &boxes[i];
+        const bl_object *b = &boxes[i];
         bl_rect on_sheet = {where->left + width * ((double)b->x - (double)b->width / 2),
                             where->top + height * ((double)b->y - (double)b->height / 2),
                             where->left + width * ((double)b->x + (double)b->width / 2),
@@ -97,12 +97,12 @@ static int add_boxes(const scene *s, int64_t index, const bl_rect *where)
         bl_rect before = transformed(&s->to_canvas, on_sheet), after = clipped(before, side);
         if (s->filter && !worth_keeping(&before, &after))
             continue;
-        bl_box out = {.label = b->label,
-                      .x = (float)((after.left + after.right) / 2 / side),
-                      .y = (float)((after.top + after.bottom) / 2 / side),
-                      .width = (float)((after.right - after.left) / side),
-                      .height = (float)((after.bottom - after.top) / side)};
-        int code = bl_boxes_push(s->boxes, &out, s->err);
+        bl_object out = {.label = b->label,
+                         .x = (float)((after.left + after.right) / 2 / side),
+                         .y = (float)((after.top + after.bottom) / 2 / side),
+                         .width = (float)((after.right - after.left) / side),
+                         .height = (float)((after.bottom - after.top) / side)};
+        int code = bl_objects_push(s->boxes, &out, s->err);
         if (code != BL_OK)
             return code;
     }
@@ -252,7 +252,7 @@ static int make_plain(scene *s, int64_t index, bool augment, bl_draws *draws, fl
 }
 
 int bl_scene_make(const bl_scene_source *source, int64_t index, const bl_view *view, const bl_scene_style *style,
-                  float *out, bl_boxes *boxes, float frame[4], bl_error *err)
+                  float *out, bl_objects *boxes, float frame[4], bl_error *err)
 {
     bl_canvas canvas = {.planes = out, .size = view->size};
     bl_draws draws = {.state = view->draw};

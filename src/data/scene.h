@@ -19,7 +19,7 @@ typedef struct bl_scene_source {
     int64_t count;
     /* least: as for bl_image_decode. */
     int (*image)(const void *context, int64_t index, int least, bl_image *out, bl_error *err);
-    const bl_box *(*boxes)(const void *context, int64_t index, size_t *n); /* borrowed */
+    const bl_object *(*boxes)(const void *context, int64_t index, size_t *n); /* borrowed */
 } bl_scene_source;
 
 typedef struct bl_scene_style {
@@ -37,6 +37,6 @@ extern const bl_scene_style bl_scene_yolov7; /* hyp.scratch.p5 of its authors */
  * BL_AUGMENT_NONE and _FLIP (mirrored half the time, moved by up to an eighth) it is one picture, as large as fits, in
  * the middle of grey; with BL_AUGMENT_MOSAIC in the style given. Views of the same number are the same bits. */
 int bl_scene_make(const bl_scene_source *source, int64_t index, const bl_view *view, const bl_scene_style *style,
-                  float *out, bl_boxes *boxes, float frame[4], bl_error *err);
+                  float *out, bl_objects *boxes, float frame[4], bl_error *err);
 
 #endif

@@ -82,7 +82,7 @@ static int read_image(const bl_dataset *dataset, bl_split split, int64_t index, 
 }
 
 /* One more rectangle where it hides nothing: half the attempts fail on a crowded image, and then it is left out. */
-static int add_rectangle(const synthetic *s, bl_draws *draws, int size, float *out, bl_boxes *boxes, size_t from,
+static int add_rectangle(const synthetic *s, bl_draws *draws, int size, float *out, bl_objects *boxes, size_t from,
                          bl_error *err)
 {
     float w = (float)(0.1 + 0.35 * bl_draw_uniform(draws)), h = (float)(0.1 + 0.35 * bl_draw_uniform(draws));
@@ -92,22 +92,22 @@ static int add_rectangle(const synthetic *s, bl_draws *draws, int size, float *o
     area part = {(int)(left * side), (int)(top * side), (int)((left + w) * side), (int)((top + h) * side)};
     if (part.right <= part.left || part.bottom <= part.top)
         return BL_OK;
-    bl_box box = {.label = label,
-                  .x = (float)(part.left + part.right) / (2 * side),
-                  .y = (float)(part.top + part.bottom) / (2 * side),
-                  .width = (float)(part.right - part.left) / side,
-                  .height = (float)(part.bottom - part.top) / side};
+    bl_object box = {.label = label,
+                     .x = (float)(part.left + part.right) / (2 * side),
+                     .y = (float)(part.top + part.bottom) / (2 * side),
+                     .width = (float)(part.right - part.left) / side,
+                     .height = (float)(part.bottom - part.top) / side};
     for (size_t i = from; i < boxes->len; i++) {
-        const bl_box *b = &boxes->items[i];
+        const bl_object *b = &boxes->items[i];
         if (2 * fabsf(b->x - box.x) < b->width + box.width && 2 * fabsf(b->y - box.y) < b->height + box.height)
             return BL_OK;
     }
     draw_pattern(&s->patterns[label], draws, size, part, out);
-    return bl_boxes_push(boxes, &box, err);
+    return bl_objects_push(boxes, &box, err);
 }
 
 static int read_boxes(const bl_dataset *dataset, bl_split split, int64_t index, const bl_view *view, float *out,
-                      bl_boxes *boxes, float frame[4], bl_error *err)
+                      bl_objects *boxes, float frame[4], bl_error *err)
 {
     const synthetic *s = (const synthetic *)dataset;
     bl_draws draws = {.state = mix(s->seed + (uint64_t)split, (uint64_t)index + 1)};

@@ -15,7 +15,7 @@ typedef struct split_images {
     char *images, *labels; /* their folders; NULL: no such split */
     bl_strv names;
     size_t *first; /* (images + 1) where each one's boxes start */
-    bl_boxes boxes;
+    bl_objects boxes;
     int64_t n_empty; /* images that show nothing */
 } split_images;
 
@@ -33,7 +33,7 @@ static void free_yolo(bl_dataset *dataset)
         free(y->splits[s].labels);
         bl_strv_clear(&y->splits[s].names);
         free(y->splits[s].first);
-        bl_boxes_clear(&y->splits[s].boxes);
+        bl_objects_clear(&y->splits[s].boxes);
     }
     free((char *)y->base.description);
     free(y);
@@ -47,7 +47,7 @@ static int read_picture(const void *context, int64_t index, int least, bl_image 
     return bl_files_read_image(path, least, out, err);
 }
 
-static const bl_box *boxes_of(const void *context, int64_t index, size_t *n)
+static const bl_object *boxes_of(const void *context, int64_t index, size_t *n)
 {
     const split_images *s = context;
     *n = s->first[index + 1] - s->first[index];
@@ -55,7 +55,7 @@ static const bl_box *boxes_of(const void *context, int64_t index, size_t *n)
 }
 
 static int read_scene(const bl_dataset *dataset, bl_split split, int64_t index, const bl_view *view, float *out,
-                      bl_boxes *boxes, float frame[4], bl_error *err)
+                      bl_objects *boxes, float frame[4], bl_error *err)
 {
     const yolo *y = (const yolo *)dataset;
     bl_scene_source source = {

@@ -65,7 +65,7 @@ static void clip(double middle, double side, float *out_middle, float *out_side)
     *out_side = (float)(high - low);
 }
 
-static int parse_line(const place *at, const char *line, size_t len, bl_box *out, bl_error *err)
+static int parse_line(const place *at, const char *line, size_t len, bl_object *out, bl_error *err)
 {
     static const char *const what[WORDS] = {"the class", "x", "y", "the width", "the height"};
     char words[WORDS][WORD_MAX + 1];
@@ -96,10 +96,10 @@ static int parse_line(const place *at, const char *line, size_t len, bl_box *out
     return BL_OK;
 }
 
-static bool is_there(const bl_boxes *boxes, size_t from, const bl_box *box)
+static bool is_there(const bl_objects *boxes, size_t from, const bl_object *box)
 {
     for (size_t i = from; i < boxes->len; i++) {
-        const bl_box *b = &boxes->items[i];
+        const bl_object *b = &boxes->items[i];
         if (b->label == box->label && b->x == box->x && b->y == box->y && b->width == box->width &&
             b->height == box->height)
             return true;
@@ -107,7 +107,7 @@ static bool is_there(const bl_boxes *boxes, size_t from, const bl_box *box)
     return false;
 }
 
-int bl_yolo_parse_labels(const char *text, size_t len, const char *name, int n_classes, bl_boxes *out,
+int bl_yolo_parse_labels(const char *text, size_t len, const char *name, int n_classes, bl_objects *out,
                          int64_t *n_duplicates, bl_error *err)
 {
     place at = {.name = name, .n_classes = n_classes};
@@ -122,12 +122,12 @@ int bl_yolo_parse_labels(const char *text, size_t len, const char *name, int n_c
             blank++;
         if (blank == n)
             continue;
-        bl_box box;
+        bl_object box;
         int code = parse_line(&at, line, n, &box, err);
         if (code == BL_OK && is_there(out, before, &box))
             ++*n_duplicates;
         else if (code == BL_OK)
-            code = bl_boxes_push(out, &box, err);
+            code = bl_objects_push(out, &box, err);
         if (code != BL_OK)
             return code;
     }

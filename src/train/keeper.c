@@ -6,12 +6,13 @@
 #include "backend/cpu/cpu.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "train/detect.h"
 #include "train/weights.h"
 
 /* ---- what the run is ---- */
 
 /* Without the same value the position in the data, or the optimizer's state, means nothing. */
-static const char *const fixed_options[] = {"batch-size", "drop-last", "image-size",
+static const char *const fixed_options[] = {"batch-size", "drop-last", "image-size",   "nominal-batch",
                                             "optimizer",  "seed",      "train-samples"};
 /* They decide what is said, kept, or how long it takes; what matters of --data and --classes stands apart. */
 static const char *const free_options[] = {
@@ -79,7 +80,10 @@ static int describe_state(bl_keeper *k, bl_error *err)
     add_number(c, "loss_steps", &k->tally->loss_steps, NULL);
     add_number(c, "loss_sum", NULL, &k->tally->loss_sum);
     add_number(c, "seconds", NULL, &k->tally->seconds);
-    add_number(c, "best_top1", NULL, &k->tally->best_top1);
+    add_number(c, "best_score", NULL, &k->tally->best_score);
+    add_number(c, "box_sum", NULL, &k->tally->parts_sum[0]);
+    add_number(c, "objectness_sum", NULL, &k->tally->parts_sum[1]);
+    add_number(c, "classes_sum", NULL, &k->tally->parts_sum[2]);
     return gather_facts(k, err);
 }
 
@@ -138,7 +142,11 @@ static int declare_other(const bl_trainer *t, bl_params **out, bl_error *err)
         code = bl_graph_new(*out, BL_MODE_EVAL, &graph, err);
     if (code == BL_OK) {
         bl_value x = bl_build_input(graph, "images", BL_F32, BL_SHAPE4(1, 3, o->image_size, o->image_size));
-        o->model->build(graph, x, t->n_classes + 1);
+        bl_detector_heads heads;
+        if (bl_train_detects(t))
+            o->model->build_detector(graph, x, t->n_classes + 1, &heads);
+        else
+            o->model->build(graph, x, t->n_classes + 1);
         code = bl_graph_finish(graph, err);
     }
     bl_graph_free(graph);
@@ -171,7 +179,7 @@ int bl_keeper_start(bl_keeper *k, bl_trainer *trainer, bl_tally *tally, batchlab
 {
     const bl_train_options *o = trainer->options;
     *k = (bl_keeper){.options = o, .trainer = trainer, .tally = tally, .marker = marker, .kept_step = -1};
-    *tally = (bl_tally){.best_top1 = -1};
+    *tally = (bl_tally){.best_score = -1};
     bl_arena_init(&k->arena);
     if (o->save_best && trainer->dataset->count[BL_SPLIT_TEST] == 0)
         return BL_FAIL(err, BL_ERR_USAGE, "--save-best: there are no test images to tell which weights are best");
@@ -226,9 +234,10 @@ int bl_keeper_after_step(bl_keeper *k, double seconds, bl_error *err)
 
 int bl_keeper_after_test(bl_keeper *k, const bl_evaluation *test, bl_error *err)
 {
-    if (test->top1 <= k->tally->best_top1)
+    double score = bl_train_detects(k->trainer) ? test->map : test->top1;
+    if (score <= k->tally->best_score)
         return BL_OK;
-    k->tally->best_top1 = test->top1;
+    k->tally->best_score = score;
     return k->options->save_best ? save_weights(k, k->options->save_best, err) : BL_OK;
 }
 

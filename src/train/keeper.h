@@ -10,8 +10,9 @@
 typedef struct bl_tally {
     double loss_sum; /* of the epoch's steps */
     int64_t loss_steps;
-    double seconds;   /* of training, before this process */
-    double best_top1; /* of the tests so far; -1: none */
+    double parts_sum[3]; /* detectors: of the loss's parts */
+    double seconds;      /* of training, before this process */
+    double best_score;   /* of the tests so far; -1: none */
 } bl_tally;
 
 typedef struct bl_keeper {

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "batchlab_marker.h"
 #include "graph/cost.h"
+#include "train/detect.h"
 #include "train/keeper.h"
 #include "train/memory_plan.h"
 #include "train/progress.h"
@@ -72,8 +73,34 @@ static int open_log(session *s, bl_error *err)
     /* What is trained again is logged again. */
     const bl_trainer *t = &s->trainer;
     int64_t keep = t->step < t->total_steps ? t->epoch : INT64_MAX;
-    return bl_train_log_open(s->options.log, "epoch,step,seconds,train_loss,samples_per_s,test_loss,test_top1",
-                             s->keeper.resumed ? keep : -1, &s->log, err);
+    const char *header = "epoch,step,seconds,train_loss,samples_per_s,test_loss,test_top1";
+    if (bl_train_detects(t))
+        header = "epoch,step,seconds,train_loss,samples_per_s,test_loss,test_map50,test_map,train_box,"
+                 "train_objectness,train_classes";
+    return bl_train_log_open(s->options.log, header, s->keeper.resumed ? keep : -1, &s->log, err);
+}
+
+static void print_test(const session *s, const bl_evaluation *e)
+{
+    printf("  test loss %.4f", e->loss);
+    if (bl_train_detects(&s->trainer))
+        printf("  mAP@.5 %.2f %%  mAP@.5:.95 %.2f %%", 100 * e->map50, 100 * e->map);
+    else
+        printf("  top-1 %.2f %%", 100 * e->top1);
+}
+
+static void log_test(const session *s, const bl_evaluation *e)
+{
+    bool detects = bl_train_detects(&s->trainer);
+    if (!e)
+        fprintf(s->log, detects ? ",," : ",");
+    else if (detects)
+        fprintf(s->log, "%.6f,%.6f,%.6f", e->loss, e->map50, e->map);
+    else
+        fprintf(s->log, "%.6f,%.6f", e->loss, e->top1);
+    for (int k = 0; detects && k < 3; k++)
+        fprintf(s->log, ",%.6f", s->tally.parts_sum[k] / (double)s->tally.loss_steps);
+    fprintf(s->log, "\n");
 }
 
 /* One line an epoch, to people and to the log. */
@@ -86,18 +113,14 @@ static int report_epoch(session *s, double rate, const bl_evaluation *e, bl_erro
     printf("epoch %lld  step %lld  loss %.4f  %.1f samples/s", (long long)epoch, (long long)s->trainer.step, train_loss,
            rate);
     if (e)
-        printf("  test loss %.4f  top-1 %.2f %%", e->loss, 100 * e->top1);
+        print_test(s, e);
     printf("\n");
     fflush(stdout);
     if (!s->log)
         return BL_OK;
     fprintf(s->log, "%lld,%lld,%.1f,%.6f,%.2f,", (long long)epoch, (long long)s->trainer.step, seconds, train_loss,
             rate);
-    if (e)
-        fprintf(s->log, "%.6f,%.6f", e->loss, e->top1);
-    else
-        fprintf(s->log, ",");
-    fprintf(s->log, "\n");
+    log_test(s, e);
     if (fflush(s->log) != 0)
         return BL_FAIL(err, BL_ERR_IO, "'%s' cannot be written: %s", s->options.log, strerror(errno));
     return BL_OK;
@@ -107,10 +130,14 @@ static int evaluate(session *s, bl_evaluation *out, bl_error *err)
 {
     batchlab_marker_phase(&s->marker, "eval");
     int code = bl_trainer_evaluate(&s->trainer, &stop, out, err);
-    if (code == BL_OK) {
+    if (code == BL_OK && bl_train_detects(&s->trainer)) {
+        batchlab_marker_metric(&s->marker, "map50", out->map50);
+        batchlab_marker_metric(&s->marker, "map", out->map);
+    } else if (code == BL_OK) {
         batchlab_marker_metric(&s->marker, "top1", out->top1);
-        batchlab_marker_metric(&s->marker, "test_loss", out->loss);
     }
+    if (code == BL_OK)
+        batchlab_marker_metric(&s->marker, "test_loss", out->loss);
     batchlab_marker_phase(&s->marker, "train");
     return code == BL_OK ? bl_keeper_after_test(&s->keeper, out, err) : code;
 }
@@ -119,12 +146,17 @@ static int train_epoch(session *s, bl_error *err)
 {
     bl_trainer *t = &s->trainer;
     bl_train_step step;
+    int64_t dropped = 0;
+    s->progress.parts = bl_train_detects(t) ? step.parts : NULL;
     bl_progress_start(&s->progress);
     bl_trainer_start_epoch(t);
     while (!stop && t->step < t->total_steps && bl_trainer_step(t, &step, err)) {
         batchlab_marker_step(&s->marker, step.n, step.loss, step.wait_ns);
         s->tally.loss_sum += step.loss;
         s->tally.loss_steps++;
+        for (int k = 0; k < 3; k++)
+            s->tally.parts_sum[k] += step.parts[k];
+        dropped += step.n_dropped;
         bl_progress_step(&s->progress, t->epoch + 1, t->step, t->total_steps, step.n, step.loss);
         if (!isfinite(step.loss)) {
             BL_FAIL(err, BL_ERR_FAILED, "the loss is no number any more at step %lld", (long long)t->step);
@@ -133,6 +165,10 @@ static int train_epoch(session *s, bl_error *err)
         if (err->code != BL_OK || bl_keeper_after_step(&s->keeper, seconds_here(s), err) != BL_OK)
             break;
     }
+    s->progress.parts = NULL;
+    if (dropped > 0)
+        bl_log_warn("%lld boxes of epoch %lld found no room: a batch holds %d times its images", (long long)dropped,
+                    (long long)t->epoch + 1, BL_BOXES_PER_IMAGE);
     return err->code;
 }
 
@@ -158,6 +194,7 @@ static int finish_epoch(session *s, bl_error *err)
     t->batch = 0;
     s->tally.loss_sum = 0;
     s->tally.loss_steps = 0;
+    memset(s->tally.parts_sum, 0, sizeof s->tally.parts_sum);
     return bl_keeper_after_epoch(&s->keeper, seconds_here(s), err);
 }
 

@@ -43,7 +43,10 @@ void bl_progress_step(bl_progress *p, int64_t epoch, int64_t step, int64_t total
     fprintf(stderr, "%sepoch %lld  step %lld", p->terminal ? "\r" : "", (long long)epoch, (long long)step);
     if (total_steps < INT64_MAX)
         fprintf(stderr, "/%lld", (long long)total_steps);
-    fprintf(stderr, "  loss %.4f  %.1f samples/s", loss, bl_progress_rate(p));
+    fprintf(stderr, "  loss %.4f", loss);
+    if (p->parts)
+        fprintf(stderr, " (box %.4f, objectness %.4f, classes %.4f)", p->parts[0], p->parts[1], p->parts[2]);
+    fprintf(stderr, "  %.1f samples/s", bl_progress_rate(p));
     if (total_steps < INT64_MAX)
         fprintf(stderr, "  %.0f s left", per_step_s * (double)(total_steps - step));
     fputs(p->terminal ? "\x1b[K" : "\n", stderr);

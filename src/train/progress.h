@@ -10,6 +10,7 @@ typedef struct bl_progress {
     int64_t last_ns;        /* of the last drawing */
     int64_t start_ns;       /* of the counting below */
     int64_t samples, steps; /* since then */
+    const double *parts;    /* a detector's, of the loss: shown too; NULL: none */
 } bl_progress;
 
 void bl_progress_init(bl_progress *progress, bool quiet);

@@ -21,7 +21,9 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to train on", NULL, 0, 0},
         {BL_OPT_STRING, 'd', "data", "DIR",
-         "Image folder: DIR/train/CLASS/*.jpg and DIR/test/CLASS/*.jpg (default: synthetic images).", &o->data, 0, 0},
+         "Image folder: DIR/train/CLASS/*.jpg and DIR/test/CLASS/*.jpg; for detectors DIR/images/train/*.jpg with "
+         "DIR/labels/train/*.txt, and val likewise (default: synthetic images).",
+         &o->data, 0, 0},
         {BL_OPT_INT, 0, "image-size", "N", "Side of the images in pixels (default: the model's customary one).",
          &o->image_size, 8, BL_VIEW_SIZE_MAX},
         {BL_OPT_INT, 0, "classes", "N", "Outputs of the model (default: the data's classes; synthetic images: 10).",
@@ -31,7 +33,9 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
         {BL_OPT_INT, 0, "test-samples", "N", "Synthetic images to test on (default: 1024).", &o->test_samples, 0,
          1 << 30},
         {BL_OPT_STRING, 0, "augment", "HOW",
-         "none, flip (mirror and shift) or crop (random part, mirrored) (default: flip for a folder, else none).",
+         "none, flip (mirror and shift), crop (random part, mirrored) or mosaic (YOLOv7's; detectors, which know no "
+         "crop) "
+         "(default: none for synthetic images, else flip, and mosaic for detectors).",
          &r->augment, 0, 0},
         {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},
         {BL_OPT_INT, 'b', "batch-size", "N", "Samples a step (default: 64).", &o->batch, 1, 1 << 20},
@@ -43,7 +47,8 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
          0, 0},
         {BL_OPT_GROUP, 0, NULL, NULL, "How to learn", NULL, 0, 0},
         {BL_OPT_STRING, 0, "optimizer", "NAME", "sgd, adam or adamw (default: sgd).", &r->optimizer, 0, 0},
-        {BL_OPT_FLOAT, 0, "lr", "RATE", "Learning rate (default: 0.05 for sgd, 0.001 for the others).", &o->lr, 0, 0},
+        {BL_OPT_FLOAT, 0, "lr", "RATE",
+         "Learning rate (default: 0.05 for sgd, 0.01 for detectors by sgd, 0.001 for the others).", &o->lr, 0, 0},
         {BL_OPT_FLOAT, 0, "momentum", "M", "Of sgd (default: 0.9).", &r->momentum, 0, 0},
         {BL_OPT_FLAG, 0, "nesterov", NULL, "Nesterov's momentum.", &r->nesterov, 0, 0},
         {BL_OPT_FLOAT, 0, "weight-decay", "D", "Of all parameters (default: 0).", &r->weight_decay, 0, 0},
@@ -51,6 +56,11 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
          &r->schedule, 0, 0},
         {BL_OPT_INT, 0, "warmup-steps", "N", "Steps in which the rate rises to its peak (default: 0).",
          &o->warmup_steps, 0, INT64_MAX},
+        {BL_OPT_INT, 0, "nominal-batch", "N",
+         "Detectors: sum gradients over batches until they are of about N samples, and warm up as YOLOv7 does, whose N "
+         "is "
+         "64; a step is a batch still (default: every batch updates the weights, so that batch sizes compare).",
+         &o->nominal_batch, 1, 1 << 20},
         {BL_OPT_FLOAT, 0, "label-smoothing", "E", "Share of the target spread over all classes (default: 0).",
          &o->label_smoothing, 0, 0},
         {BL_OPT_GROUP, 0, NULL, NULL, "On what", NULL, 0, 0},
@@ -73,8 +83,8 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
         {BL_OPT_FLAG, 0, "new-head", NULL, "With --weights: draw what depends on the number of classes anew.",
          &o->new_head, 0, 0},
         {BL_OPT_STRING, 0, "save", "FILE", "Write the weights there at the end (safetensors).", &o->save, 0, 0},
-        {BL_OPT_STRING, 0, "save-best", "FILE", "Write the weights there after each test with the best top-1 so far.",
-         &o->save_best, 0, 0},
+        {BL_OPT_STRING, 0, "save-best", "FILE",
+         "Write the weights there after each test with the best top-1 so far, or mAP.", &o->save_best, 0, 0},
         {BL_OPT_STRING, 0, "checkpoint", "FILE",
          "Keep the whole state of the training there, also where SIGINT or SIGTERM ends it.", &o->checkpoint, 0, 0},
         {BL_OPT_INT, 0, "checkpoint-every", "N", "Write it after every N steps (default: after each epoch).",
@@ -101,7 +111,7 @@ static bl_command command_of(const bl_option *table, int n)
 {
     return (bl_command){
         .program = "batchlab-train",
-        .summary = "Trains an image classifier on the processor.",
+        .summary = "Trains an image classifier or a detector on the processor.",
         .usage = "MODEL [options]",
         .details =
             "MODEL is one of --list-models. Run by batchlab, it marks its steps (docs/PROTOCOL.md); run by hand, "
@@ -110,6 +120,7 @@ static bl_command command_of(const bl_option *table, int n)
             "  batchlab-train tiny_cnn                                        # a first try, on synthetic images\n"
             "  batchlab-train mobilenet_v3_large -d cifar10 --image-size 64 -e 12 --schedule cosine\n"
             "  batchlab-train mobilenet_v3_large -b 16 --steps 20 --profile   # where does the time go?\n"
+            "  batchlab-train yolov7_tiny -d coco128 --image-size 320 -b 8    # a detector\n"
             "  batchlab-train resnet18 -d flowers --weights resnet18.safetensors --new-head --checkpoint run "
             "--resume\n",
         .options = table,
@@ -137,11 +148,17 @@ static int no_such(const char *option, const char *given, const char *known, bl_
 /* Defaults become words too: a checkpoint compares them with words that are given. */
 static int take_words(bl_train_options *o, raw *r, bl_error *err)
 {
+    bool detects = o->model->task == BL_TASK_DETECT;
     r->optimizer = r->optimizer ? r->optimizer : "sgd";
     r->schedule = r->schedule ? r->schedule : "constant";
-    r->augment = r->augment ? r->augment : o->data ? "flip" : "none";
-    if (!bl_augment_from_name(r->augment, &o->augment) || o->augment == BL_AUGMENT_MOSAIC)
-        return no_such("--augment", r->augment, "none, flip, crop", err);
+    r->augment = r->augment ? r->augment : !o->data ? "none" : detects ? "mosaic" : "flip";
+    if (!bl_augment_from_name(r->augment, &o->augment))
+        return no_such("--augment", r->augment, "none, flip, crop, mosaic", err);
+    if (o->augment == (detects ? BL_AUGMENT_CROP : BL_AUGMENT_MOSAIC)) {
+        BL_FAIL(err, BL_ERR_USAGE, "--augment %s is not for %s", r->augment, detects ? "detectors" : "classifiers");
+        bl_error_remedy(err, "--augment %s", detects ? "mosaic" : "crop");
+        return BL_ERR_USAGE;
+    }
     if (!bl_optim_kind_from_name(r->optimizer, &o->optim.kind))
         return no_such("--optimizer", r->optimizer, "sgd, adam, adamw", err);
     if (!bl_schedule_kind_from_name(r->schedule, &o->schedule))
@@ -152,7 +169,7 @@ static int take_words(bl_train_options *o, raw *r, bl_error *err)
     o->optim.nesterov = r->nesterov;
     o->optim.weight_decay = r->weight_decay;
     if (isnan(o->lr))
-        o->lr = o->optim.kind == BL_OPTIM_SGD ? 0.05 : 0.001;
+        o->lr = o->optim.kind != BL_OPTIM_SGD ? 0.001 : detects ? 0.01 : 0.05;
     if (!r->eval)
         o->eval_every = 0;
     return BL_OK;
@@ -165,6 +182,15 @@ static int check_numbers(const bl_train_options *o, bl_error *err)
                        "--lr and --weight-decay must not be negative, and --momentum must lie in [0, 1)");
     if (!(o->label_smoothing >= 0 && o->label_smoothing < 1))
         return BL_FAIL(err, BL_ERR_USAGE, "--label-smoothing %g does not lie in [0, 1)", o->label_smoothing);
+    bool detects = o->model->task == BL_TASK_DETECT;
+    if (o->nominal_batch > 0 && !detects)
+        return BL_FAIL(err, BL_ERR_USAGE, "--nominal-batch is for detectors, which %s is not", o->model->name);
+    if (o->nominal_batch > 0 && o->checkpoint)
+        return BL_FAIL(err, BL_ERR_USAGE,
+                       "--checkpoint does not go with --nominal-batch: gradients may wait for their update");
+    if (detects && !o->drop_last)
+        return BL_FAIL(err, BL_ERR_USAGE,
+                       "--no-drop-last is not for detectors: they would learn that the images missing show nothing");
     if (o->data && (o->train_samples != NOT_GIVEN || o->test_samples != NOT_GIVEN))
         return BL_FAIL(err, BL_ERR_USAGE,
                        "--train-samples and --test-samples are for synthetic images, not for --data");
@@ -193,8 +219,6 @@ static int find_model(const bl_strv *operands, bl_train_options *o, bl_error *er
         return BL_ERR_USAGE;
     }
     o->model = bl_model_find(operands->items[0]);
-    if (o->model && o->model->task == BL_TASK_DETECT)
-        return BL_FAIL(err, BL_ERR_USAGE, "%s is a detector, and only classifiers can be trained", o->model->name);
     if (o->model)
         return BL_OK;
     BL_FAIL(err, BL_ERR_USAGE, "there is no model '%s'", operands->items[0]);

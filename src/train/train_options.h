@@ -26,6 +26,7 @@ typedef struct bl_train_options {
     double lr, label_smoothing;
     bl_schedule_kind schedule;
     int64_t warmup_steps;
+    int64_t nominal_batch;                               /* detectors; 0: none */
     int64_t eval_every;                                  /* epochs; 0: never */
     const char *log;                                     /* CSV file, or NULL */
     const char *checkpoint, *save, *save_best, *weights; /* files, or NULL */

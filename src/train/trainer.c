@@ -4,17 +4,27 @@
 
 #include "backend/cpu/cpu.h"
 #include "base/alloc.h"
+#include "train/detect.h"
 
 /* Larger batches would only take memory: in evaluation mode the results do not depend on it. */
 #define EVAL_BATCH_MAX 64
 
+static int open_source(bl_trainer *t, bl_error *err)
+{
+    const bl_train_options *o = t->options;
+    int classes = o->classes > 0 ? (int)o->classes : 10;
+    uint64_t seed = (uint64_t)o->seed;
+    if (bl_train_detects(t))
+        return o->data ? bl_yolo_open(o->data, (int)o->classes, &t->dataset, err)
+                       : bl_synthetic_boxes_open(classes, o->train_samples, o->test_samples, seed, &t->dataset, err);
+    return o->data ? bl_folder_open(o->data, &t->dataset, err)
+                   : bl_synthetic_open(classes, o->train_samples, o->test_samples, seed, &t->dataset, err);
+}
+
 static int open_data(bl_trainer *t, bl_error *err)
 {
     const bl_train_options *o = t->options;
-    int64_t classes = o->classes > 0 ? o->classes : 10;
-    int code = o->data ? bl_folder_open(o->data, &t->dataset, err)
-                       : bl_synthetic_open((int)classes, o->train_samples, o->test_samples, (uint64_t)o->seed,
-                                           &t->dataset, err);
+    int code = open_source(t, err);
     if (code != BL_OK)
         return code;
     t->n_classes = o->classes > 0 ? (int)o->classes : t->dataset->n_classes;
@@ -30,6 +40,17 @@ static int open_data(bl_trainer *t, bl_error *err)
     return BL_OK;
 }
 
+static void build_classifier(const bl_trainer *t, bl_graph *graph, bl_value images, bl_mode mode, int batch)
+{
+    bl_value labels = bl_build_input(graph, "labels", BL_I32, BL_SHAPE1(batch));
+    bl_value logits = t->options->model->build(graph, images, t->n_classes);
+    if (mode == BL_MODE_EVAL)
+        bl_build_output(graph, "logits", logits);
+    /* Testing reports the plain loss, so that runs with and without smoothing compare. */
+    float smoothing = mode == BL_MODE_TRAIN ? (float)t->options->label_smoothing : 0;
+    bl_build_softmax_cross_entropy(graph, logits, labels, smoothing);
+}
+
 static int make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, bl_error *err)
 {
     const bl_train_options *o = t->options;
@@ -39,12 +60,10 @@ static int make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, bl_e
     if (code != BL_OK)
         return code;
     bl_value images = bl_build_input(graph, "images", BL_F32, BL_SHAPE4(batch, 3, size, size));
-    bl_value labels = bl_build_input(graph, "labels", BL_I32, BL_SHAPE1(batch));
-    bl_value logits = o->model->build(graph, images, t->n_classes);
-    if (mode == BL_MODE_EVAL)
-        bl_build_output(graph, "logits", logits);
-    /* Testing reports the plain loss, so that runs with and without smoothing compare. */
-    bl_build_softmax_cross_entropy(graph, logits, labels, mode == BL_MODE_TRAIN ? (float)o->label_smoothing : 0);
+    if (bl_train_detects(t))
+        bl_train_build_detector(t, graph, images, mode, batch);
+    else
+        build_classifier(t, graph, images, mode, batch);
     bl_exec_options options = {.n_threads = (int)o->threads,
                                .profile = o->profile && mode == BL_MODE_TRAIN,
                                .recompute = o->recompute,
@@ -63,7 +82,8 @@ static int make_loader(bl_trainer *t, bl_error *err)
                                  .shuffle = true,
                                  .drop_last = o->drop_last,
                                  .n_workers = (int)o->workers,
-                                 .seed = (uint64_t)o->seed};
+                                 .seed = (uint64_t)o->seed,
+                                 .boxes_per_image = BL_BOXES_PER_IMAGE};
     int code = bl_loader_new(t->dataset, &options, &t->loader, err);
     if (code != BL_OK)
         return code;
@@ -73,7 +93,22 @@ static int make_loader(bl_trainer *t, bl_error *err)
         t->total_steps = o->steps;
     t->schedule = (bl_schedule){
         .kind = o->schedule, .peak = o->lr, .warmup_steps = o->warmup_steps, .total_steps = t->total_steps};
+    if (o->nominal_batch > 0) {
+        t->nominal =
+            bl_nominal_make(o->nominal_batch, o->batch, o->warmup_steps, t->steps_per_epoch, o->optim.momentum);
+        t->schedule.warmup_steps = 0;
+    }
     return BL_OK;
+}
+
+static int make_optim(bl_trainer *t, bl_error *err)
+{
+    bl_optim_options optim = t->options->optim;
+    if (t->options->nominal_batch > 0) {
+        optim.weight_decay = bl_nominal_decay(&t->nominal, optim.weight_decay);
+        optim.accumulate = true;
+    }
+    return bl_optim_new(t->params, &optim, &t->optim, err);
 }
 
 int bl_trainer_init(bl_trainer *t, const bl_train_options *options, bl_error *err)
@@ -87,9 +122,9 @@ int bl_trainer_init(bl_trainer *t, const bl_train_options *options, bl_error *er
     if (code == BL_OK)
         code = bl_params_init(t->params, (uint64_t)options->seed, err);
     if (code == BL_OK)
-        code = bl_optim_new(t->params, &options->optim, &t->optim, err);
-    if (code == BL_OK)
         code = make_loader(t, err);
+    if (code == BL_OK)
+        code = make_optim(t, err);
     return code;
 }
 
@@ -107,7 +142,8 @@ static int run_batch(bl_exec *exec, const bl_batch *batch, float *loss, bl_error
 {
     int code = bl_exec_bind(exec, "images", batch->images, err);
     if (code == BL_OK)
-        code = bl_exec_bind(exec, "labels", batch->labels, err);
+        code = batch->targets ? bl_exec_bind(exec, "targets", batch->targets, err)
+                              : bl_exec_bind(exec, "labels", batch->labels, err);
     if (code == BL_OK)
         code = bl_exec_run(exec, err);
     return code == BL_OK ? bl_exec_read(exec, "loss", loss, 1, err) : code;
@@ -118,6 +154,26 @@ void bl_trainer_start_epoch(bl_trainer *t)
     bl_loader_start_within(t->loader, t->epoch, t->batch);
 }
 
+/* A detector's loss is its parts' sum times the number of images, as YOLOv7 has it; what is said is the mean. */
+static int take_parts(const bl_trainer *t, bl_train_step *out, bl_error *err)
+{
+    float parts[3];
+    int code = bl_exec_read(t->exec, "loss_parts", parts, 3, err);
+    for (int k = 0; code == BL_OK && k < 3; k++)
+        out->parts[k] = (double)parts[k];
+    out->loss /= (double)t->options->batch;
+    return code;
+}
+
+/* Whether the weights are to be updated now. */
+static bool is_due(bl_trainer *t, bl_optim_rates *rates)
+{
+    if (t->options->nominal_batch == 0)
+        return true;
+    bl_optim_accumulate(t->optim, 1);
+    return bl_nominal_due(&t->nominal, t->step, rates);
+}
+
 bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
 {
     bl_batch batch;
@@ -125,11 +181,12 @@ bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
     if (!bl_loader_next(t->loader, &batch, err) || run_batch(t->exec, &batch, &loss, err) != BL_OK)
         return false;
     bl_optim_rates rates = bl_optim_rates_of(bl_schedule_rate(&t->schedule, t->step));
-    bl_optim_step(t->optim, &rates);
+    if (is_due(t, &rates))
+        bl_optim_step(t->optim, &rates);
     t->step++;
     t->batch++;
-    *out = (bl_train_step){.n = batch.n, .loss = (double)loss, .wait_ns = batch.wait_ns};
-    return true;
+    *out = (bl_train_step){.n = batch.n, .loss = (double)loss, .n_dropped = batch.n_dropped, .wait_ns = batch.wait_ns};
+    return !bl_train_detects(t) || take_parts(t, out, err) == BL_OK;
 }
 
 static int64_t count_hits(const float *logits, const int32_t *labels, int n, int n_classes)
@@ -187,14 +244,16 @@ int bl_trainer_evaluate(bl_trainer *t, const volatile int *stop, bl_evaluation *
                                  .size = (int)o->image_size,
                                  .augment = BL_AUGMENT_NONE,
                                  .n_workers = (int)o->workers,
-                                 .seed = (uint64_t)o->seed};
+                                 .seed = (uint64_t)o->seed,
+                                 .boxes_per_image = BL_BOXES_PER_IMAGE};
     *out = (bl_evaluation){0};
     /* Made anew each time: kept, its memory would count against every training step. */
     int code = make_exec(t, BL_MODE_EVAL, options.batch, &exec, err);
     if (code == BL_OK)
         code = bl_loader_new(t->dataset, &options, &loader, err);
     if (code == BL_OK)
-        code = evaluate_all(exec, loader, options.batch, t->n_classes, stop, out, err);
+        code = bl_train_detects(t) ? bl_train_evaluate_detector(t, exec, loader, options.batch, stop, out, err)
+                                   : evaluate_all(exec, loader, options.batch, t->n_classes, stop, out, err);
     bl_loader_free(loader);
     bl_exec_free(exec);
     return code;

@@ -3,7 +3,9 @@
 #define BL_TRAIN_TRAINER_H
 
 #include "data/loader.h"
+#include "detect/loss.h"
 #include "graph/exec.h"
+#include "train/nominal.h"
 #include "train/train_options.h"
 
 typedef struct bl_trainer {
@@ -15,6 +17,8 @@ typedef struct bl_trainer {
     bl_optim *optim;
     bl_loader *loader;
     bl_schedule schedule;
+    bl_nominal nominal;          /* where the options ask for one */
+    bl_detect_loss_setup detect; /* detectors only; graphs point to it */
     int64_t steps_per_epoch, total_steps;
     int64_t step;         /* done */
     int64_t epoch, batch; /* the epoch at hand, and how many of its batches are done */
@@ -23,12 +27,16 @@ typedef struct bl_trainer {
 typedef struct bl_train_step {
     int n; /* samples */
     double loss;
+    double parts[3]; /* detectors: of the loss, for boxes, objectness and classes */
+    int n_dropped;   /* boxes that found no room in the batch */
     int64_t wait_ns; /* for data */
 } bl_train_step;
 
 typedef struct bl_evaluation {
     int64_t n;
-    double top1, loss;
+    double loss;
+    double top1;       /* classifiers */
+    double map50, map; /* detectors: mean average precision at IoU 0.5, and over 0.5, 0.55, ..., 0.95 */
 } bl_evaluation;
 
 /* To be cleared in any case. BL_ERR_NOMEM: the batch is too large for this machine. */

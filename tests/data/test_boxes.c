@@ -79,7 +79,7 @@ static void rows_are_the_images_boxes(void **state)
         assert_null(batch.labels);
         assert_int_equal(batch.n_dropped, 0);
         for (int i = 0; i < batch.n; i++, index++) {
-            bl_boxes boxes = {0};
+            bl_objects boxes = {0};
             assert_int_equal(dataset->kind->read_boxes(dataset, BL_SPLIT_TRAIN, index, &(bl_view){.size = SIZE}, image,
                                                        &boxes, frame, NULL),
                              BL_OK);
@@ -87,11 +87,11 @@ static void rows_are_the_images_boxes(void **state)
             assert_memory_equal(image, batch.images + i * 3 * SIZE * SIZE, sizeof image);
             assert_memory_equal(frame, batch.frames + 4 * i, sizeof frame);
             for (size_t k = 0; k < boxes.len; k++, row += 6) {
-                const bl_box *b = &boxes.items[k];
+                const bl_object *b = &boxes.items[k];
                 assert_true(row[0] == (float)i && row[1] == (float)b->label);
                 assert_memory_equal(row + 2, &b->x, 4 * sizeof *row);
             }
-            bl_boxes_clear(&boxes);
+            bl_objects_clear(&boxes);
         }
         assert_int_equal((row - batch.targets) / 6, batch.n_targets);
         for (; row < batch.targets + 4 * 8 * 6; row += 6) {
@@ -142,18 +142,18 @@ static void drawn_boxes_are_where_they_say(void **state)
     float image[3 * SIZE * SIZE], frame[4];
     int counts[5] = {0}, largest = 0;
     for (int64_t i = 0; i < 200; i++) {
-        bl_boxes boxes = {0};
+        bl_objects boxes = {0};
         assert_int_equal(
             dataset->kind->read_boxes(dataset, BL_SPLIT_TRAIN, i, &(bl_view){.size = SIZE}, image, &boxes, frame, NULL),
             BL_OK);
         for (size_t k = 0; k < boxes.len; k++) {
-            const bl_box *b = &boxes.items[k];
+            const bl_object *b = &boxes.items[k];
             assert_in_range(b->label, 0, 4);
             counts[b->label]++;
             assert_true(b->x - b->width / 2 >= 0 && b->x + b->width / 2 <= 1);
             assert_true(b->y - b->height / 2 >= 0 && b->y + b->height / 2 <= 1);
             for (size_t m = 0; m < k; m++) { /* none over another */
-                const bl_box *o = &boxes.items[m];
+                const bl_object *o = &boxes.items[m];
                 assert_true(2 * fabsf(b->x - o->x) >= b->width + o->width - 1e-6f ||
                             2 * fabsf(b->y - o->y) >= b->height + o->height - 1e-6f);
             }
@@ -161,7 +161,7 @@ static void drawn_boxes_are_where_they_say(void **state)
         largest = (int)boxes.len > largest ? (int)boxes.len : largest;
         for (int p = 0; p < 3 * SIZE * SIZE; p++)
             assert_true(image[p] >= 0 && image[p] <= 1);
-        bl_boxes_clear(&boxes);
+        bl_objects_clear(&boxes);
     }
     for (int c = 0; c < 5; c++)
         assert_in_range(counts[c], 60, 300);

@@ -16,14 +16,14 @@ static const uint8_t colors[PICTURES][3] = {{200, 20, 20},  {200, 200, 20}, {20,
                                             {20, 200, 200}, {20, 20, 200},  {200, 20, 200}};
 static const int sides[2][PICTURES][2] = {{{200, 150}, {120, 200}, {160, 160}, {90, 60}, {160, 40}, {64, 128}},
                                           {{160, 160}, {80, 80}, {200, 200}, {64, 64}, {128, 128}, {100, 100}}};
-static const bl_box rectangles[PICTURES] = {{0, 0.5f, 0.5f, 0.5f, 0.4f},  {1, 0.25f, 0.5f, 0.3f, 0.6f},
-                                            {2, 0.7f, 0.3f, 0.5f, 0.25f}, {3, 0.5f, 0.75f, 1, 0.5f},
-                                            {4, 0.2f, 0.5f, 0.4f, 1},     {5, 0.5f, 0.2f, 0.4f, 0.2f}};
+static const bl_object rectangles[PICTURES] = {{0, 0.5f, 0.5f, 0.5f, 0.4f},  {1, 0.25f, 0.5f, 0.3f, 0.6f},
+                                               {2, 0.7f, 0.3f, 0.5f, 0.25f}, {3, 0.5f, 0.75f, 1, 0.5f},
+                                               {4, 0.2f, 0.5f, 0.4f, 1},     {5, 0.5f, 0.2f, 0.4f, 0.2f}};
 
 static int make_picture(const void *context, int64_t index, int least, bl_image *out, bl_error *err)
 {
     const int *side = sides[*(const int *)context][index];
-    const bl_box *b = &rectangles[index];
+    const bl_object *b = &rectangles[index];
     int w = side[0], h = side[1];
     *out = (bl_image){.pixels = malloc((size_t)(3 * w * h)), .width = w, .height = h};
     assert_non_null(out->pixels);
@@ -37,7 +37,7 @@ static int make_picture(const void *context, int64_t index, int least, bl_image 
     return BL_OK;
 }
 
-static const bl_box *rectangle_of(const void *context, int64_t index, size_t *n)
+static const bl_object *rectangle_of(const void *context, int64_t index, size_t *n)
 {
     *n = 1;
     return &rectangles[index];
@@ -66,7 +66,7 @@ static int hue_of(const float *image, int x, int y)
     return fabs(remainder(hue - nearest, 6)) < 0.2 ? nearest : -1;
 }
 
-static bool is_inside(const bl_box *b, int x, int y, double margin)
+static bool is_inside(const bl_object *b, int x, int y, double margin)
 {
     return fabs(x + 0.5 - SIZE * (double)b->x) < SIZE * (double)b->width / 2 + margin &&
            fabs(y + 0.5 - SIZE * (double)b->y) < SIZE * (double)b->height / 2 + margin;
@@ -79,7 +79,7 @@ typedef struct found {
 /* Edges are blurred over the width of a source pixel: they are left out. */
 #define EDGE 3.0
 
-static void look(const float *image, const bl_boxes *boxes, found *f)
+static void look(const float *image, const bl_objects *boxes, found *f)
 {
     f->boxes += (int64_t)boxes->len;
     for (int y = 0; y < SIZE; y++)
@@ -87,7 +87,7 @@ static void look(const float *image, const bl_boxes *boxes, found *f)
             int hue = hue_of(image, x, y);
             bool explained = false;
             for (size_t i = 0; i < boxes->len; i++) {
-                const bl_box *b = &boxes->items[i];
+                const bl_object *b = &boxes->items[i];
                 bool inside = is_inside(b, x, y, -EDGE);
                 f->inside += inside;
                 f->inside_wrong += inside && hue != b->label;
@@ -105,13 +105,13 @@ static found look_at_many(int kind, bl_augment augment, const bl_scene_style *st
     bl_scene_source source = pictures(&kind);
     found f = {0};
     for (uint64_t draw = 0; draw < 300; draw++) {
-        bl_boxes boxes = {0};
+        bl_objects boxes = {0};
         bl_error err = {0};
         bl_view view = {.size = SIZE, .augment = augment, .draw = draw * 7919};
         if (bl_scene_make(&source, (int64_t)draw % PICTURES, &view, style, image, &boxes, frame, &err) != BL_OK)
             fail_msg("%s", err.message);
         look(image, &boxes, &f);
-        bl_boxes_clear(&boxes);
+        bl_objects_clear(&boxes);
     }
     free(image);
     print_message("%lld boxes; of %lld pixels inside %lld wrong; of %lld coloured %lld outside\n", (long long)f.boxes,
@@ -149,10 +149,10 @@ static void boxes_that_are_off_are_noticed(void **state)
     float *image = malloc(3 * SIZE * SIZE * sizeof *image), frame[4];
     assert_non_null(image);
     bl_scene_source source = pictures(&kind);
-    bl_boxes boxes = {0};
+    bl_objects boxes = {0};
     bl_view view = {.size = SIZE};
     assert_int_equal(bl_scene_make(&source, 0, &view, &bl_scene_yolov7, image, &boxes, frame, NULL), BL_OK);
-    bl_box right = boxes.items[0];
+    bl_object right = boxes.items[0];
     for (int way = 0; way < 4; way++) {
         found f = {0};
         boxes.items[0] = right;
@@ -163,7 +163,7 @@ static void boxes_that_are_off_are_noticed(void **state)
         look(image, &boxes, &f);
         assert_true(f.inside_wrong > 0);
     }
-    bl_boxes_clear(&boxes);
+    bl_objects_clear(&boxes);
     free(image);
 }
 
@@ -172,7 +172,7 @@ static void one_picture_lies_in_the_middle_of_grey(void **state)
     int kind = 0;
     float image[3 * SIZE * SIZE], frame[4];
     bl_scene_source source = pictures(&kind);
-    bl_boxes boxes = {0};
+    bl_objects boxes = {0};
     bl_view view = {.size = SIZE};
     assert_int_equal(bl_scene_make(&source, 4, &view, &bl_scene_yolov7, image, &boxes, frame, NULL), BL_OK);
     assert_true(frame[0] == 0 && frame[1] == 60 && frame[2] == 160 && frame[3] == 100); /* 160 x 40: as it is */
@@ -183,10 +183,10 @@ static void one_picture_lies_in_the_middle_of_grey(void **state)
                 assert_true(fabs((double)image[(c * SIZE + y) * SIZE + x] * 255 - level) < 1e-3);
             }
     assert_int_equal(boxes.len, 1);
-    const bl_box *b = &boxes.items[0];
+    const bl_object *b = &boxes.items[0];
     assert_true(fabsf(b->x - 0.2f) < 1e-6f && fabsf(b->y - 0.5f) < 1e-6f && fabsf(b->width - 0.4f) < 1e-6f &&
                 fabsf(b->height - 0.25f) < 1e-6f);
-    bl_boxes_clear(&boxes);
+    bl_objects_clear(&boxes);
 }
 
 static void the_number_decides(void **state)
@@ -197,7 +197,7 @@ static void the_number_decides(void **state)
     assert_true(a && b);
     bl_scene_source source = pictures(&kind);
     for (uint64_t draw = 0; draw < 40; draw++) {
-        bl_boxes of_a = {0}, of_b = {0};
+        bl_objects of_a = {0}, of_b = {0};
         bl_view view = {.size = SIZE, .augment = BL_AUGMENT_MOSAIC, .draw = draw};
         assert_int_equal(bl_scene_make(&source, 0, &view, &bl_scene_yolov7, a, &of_a, frame, NULL), BL_OK);
         assert_int_equal(bl_scene_make(&source, 0, &view, &bl_scene_yolov7, b, &of_b, frame, NULL), BL_OK);
@@ -211,8 +211,8 @@ static void the_number_decides(void **state)
         of_b.len = 0;
         assert_int_equal(bl_scene_make(&source, 0, &view, &bl_scene_yolov7, b, &of_b, frame, NULL), BL_OK);
         assert_memory_not_equal(a, b, floats * sizeof *a);
-        bl_boxes_clear(&of_a);
-        bl_boxes_clear(&of_b);
+        bl_objects_clear(&of_a);
+        bl_objects_clear(&of_b);
     }
     free(a);
     free(b);
@@ -226,7 +226,7 @@ static int black_or_white(const void *context, int64_t index, int least, bl_imag
     return BL_OK;
 }
 
-static const bl_box *no_boxes(const void *context, int64_t index, size_t *n)
+static const bl_object *no_boxes(const void *context, int64_t index, size_t *n)
 {
     *n = 0;
     return NULL;
@@ -241,7 +241,7 @@ static void shares_are_drawn_from_a_beta_distribution(void **state)
     double sum = 0, squares = 0;
     int n = 0;
     for (uint64_t draw = 0; draw < 8000; draw++) {
-        bl_boxes boxes = {0};
+        bl_objects boxes = {0};
         bl_view view = {.size = 8, .augment = BL_AUGMENT_MOSAIC, .draw = draw * 104729};
         assert_int_equal(bl_scene_make(&source, 0, &view, &style, image, &boxes, frame, NULL), BL_OK);
         double share = (double)image[0];

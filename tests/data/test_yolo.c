@@ -44,17 +44,17 @@ static void put_picture(const char *top, const char *name, int width, int height
     picture_clear(&file);
 }
 
-static bl_boxes parsed(const char *text, int64_t *n_duplicates)
+static bl_objects parsed(const char *text, int64_t *n_duplicates)
 {
     bl_error err = {0};
-    bl_boxes boxes = {0};
+    bl_objects boxes = {0};
     *n_duplicates = 0;
     if (bl_yolo_parse_labels(text, strlen(text), "f.txt", 80, &boxes, n_duplicates, &err) != BL_OK)
         fail_msg("%s", err.message);
     return boxes;
 }
 
-static void assert_box(const bl_box *box, int label, double x, double y, double width, double height)
+static void assert_box(const bl_object *box, int label, double x, double y, double width, double height)
 {
     if (box->label != label || fabs((double)box->x - x) > 1e-6 || fabs((double)box->y - y) > 1e-6 ||
         fabs((double)box->width - width) > 1e-6 || fabs((double)box->height - height) > 1e-6)
@@ -64,20 +64,21 @@ static void assert_box(const bl_box *box, int label, double x, double y, double 
 static void lines_are_boxes(void **state)
 {
     int64_t twice;
-    bl_boxes boxes = parsed("\n 79\t0.5  0.25 .5 5e-1 \r\n\n0 0.5 0.5 1 1\n79 0.5 0.25 0.5 0.5\n1 0.5 0.5 1 1", &twice);
+    bl_objects boxes =
+        parsed("\n 79\t0.5  0.25 .5 5e-1 \r\n\n0 0.5 0.5 1 1\n79 0.5 0.25 0.5 0.5\n1 0.5 0.5 1 1", &twice);
     assert_int_equal(boxes.len, 3);
     assert_int_equal(twice, 1);
     assert_box(&boxes.items[0], 79, 0.5, 0.25, 0.5, 0.5);
     assert_box(&boxes.items[1], 0, 0.5, 0.5, 1, 1);
     assert_box(&boxes.items[2], 1, 0.5, 0.5, 1, 1);
-    bl_boxes_clear(&boxes);
+    bl_objects_clear(&boxes);
     boxes = parsed("", &twice);
     assert_int_equal(boxes.len, 0);
     /* Beyond the image. */
     boxes = parsed("3 0.1 0.9 0.4 0.4\n4 0 0 1 1", &twice);
     assert_box(&boxes.items[0], 3, 0.15, 0.85, 0.3, 0.3);
     assert_box(&boxes.items[1], 4, 0.25, 0.25, 0.5, 0.5);
-    bl_boxes_clear(&boxes);
+    bl_objects_clear(&boxes);
 }
 
 static void what_is_no_label_is_refused_with_its_line(void **state)
@@ -110,20 +111,20 @@ static void what_is_no_label_is_refused_with_its_line(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[300];
-        bl_boxes boxes = {0};
+        bl_objects boxes = {0};
         bl_error err = {0};
         int64_t twice = 0;
         snprintf(text, sizeof text, "0 0.5 0.5 0.5 0.5\n\n%s\n1 0.5 0.5 0.5 0.5\n", cases[i].line);
         assert_int_equal(bl_yolo_parse_labels(text, strlen(text), "a/f.txt", 80, &boxes, &twice, &err), BL_ERR_FORMAT);
         if (!strstr(err.message, "'a/f.txt', line 3: ") || !strstr(err.message, cases[i].word) || !err.remedy[0])
             fail_msg("'%s' (%s) does not say '%s'", err.message, err.remedy, cases[i].word);
-        bl_boxes_clear(&boxes);
+        bl_objects_clear(&boxes);
     }
-    bl_boxes boxes = {0};
+    bl_objects boxes = {0};
     bl_error err = {0};
     int64_t twice = 0;
     assert_int_equal(bl_yolo_parse_labels("0 0.5 0.5 0.5 0.5\0 1", 20, "f", 80, &boxes, &twice, &err), BL_ERR_FORMAT);
-    bl_boxes_clear(&boxes);
+    bl_objects_clear(&boxes);
 }
 
 static bl_dataset *opened(const char *path, int n_classes)
@@ -135,10 +136,10 @@ static bl_dataset *opened(const char *path, int n_classes)
     return dataset;
 }
 
-static bl_boxes boxes_of(const bl_dataset *dataset, bl_split split, int64_t index, float frame[4])
+static bl_objects boxes_of(const bl_dataset *dataset, bl_split split, int64_t index, float frame[4])
 {
     float out[3 * 16 * 16];
-    bl_boxes boxes = {0};
+    bl_objects boxes = {0};
     bl_error err = {0};
     if (dataset->kind->read_boxes(dataset, split, index, &(bl_view){.size = 16}, out, &boxes, frame, &err) != BL_OK)
         fail_msg("%s", err.message);
@@ -166,15 +167,15 @@ static void labels_lie_beside_the_images(void **state)
     assert_int_equal(dataset->n_classes, 5);
     assert_non_null(strstr(dataset->description, "3 images to train on (2 boxes, 1 images without)"));
     assert_non_null(strstr(dataset->description, "1 repeated"));
-    bl_boxes boxes = boxes_of(dataset, BL_SPLIT_TRAIN, 0, frame);
+    bl_objects boxes = boxes_of(dataset, BL_SPLIT_TRAIN, 0, frame);
     assert_int_equal(boxes.len, 1);
     assert_box(&boxes.items[0], 1, 0.375, 0.5, 0.25, 1); /* a tall picture between two grey bars */
     assert_true(frame[0] == 4 && frame[1] == 0 && frame[2] == 12 && frame[3] == 16);
-    bl_boxes_clear(&boxes);
+    bl_objects_clear(&boxes);
     boxes = boxes_of(dataset, BL_SPLIT_TRAIN, 1, frame);
     assert_int_equal(boxes.len, 1);
     assert_box(&boxes.items[0], 2, 0.5, 0.5, 1, 0.5);
-    bl_boxes_clear(&boxes);
+    bl_objects_clear(&boxes);
     boxes = boxes_of(dataset, BL_SPLIT_TRAIN, 2, frame);
     assert_int_equal(boxes.len, 0); /* background */
     bl_dataset_free(dataset);

@@ -15,15 +15,19 @@ BUILD = os.environ['BATCHLAB_BUILD_ROOT']
 TRAINER = os.path.join(BUILD, 'src', 'train', 'batchlab-train')
 
 
-def png(color, side=16):
-    """A picture in one colour, with a little noise."""
-    rows = b''.join(b'\0' + bytes(min(255, max(0, c + random.randrange(-20, 20))) for _ in range(side) for c in color)
-                    for _ in range(side))
+def png_of(pixels, side):
+    """RGB pixels as a PNG file."""
+    rows = b''.join(b'\0' + pixels[3 * side * y:3 * side * (y + 1)] for y in range(side))
 
     def chunk(kind, data):
         return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
     return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0)) +
             chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+
+
+def png(color, side=16):
+    """A picture in one colour, with a little noise."""
+    return png_of(bytes(min(255, max(0, c + random.randrange(-20, 20))) for _ in range(side * side) for c in color), side)
 
 
 def read_safetensors(path):

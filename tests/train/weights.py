@@ -46,7 +46,7 @@ class Weights(TrainerCase):
         steps = int.from_bytes(self.tensors('best')['norm1.num_batches_tracked'][2], 'little')
         self.assertEqual(steps, 16 * epoch)
         # A checkpoint remembers which were best.
-        self.assertAlmostEqual(float(read_safetensors(self.path('run'))[1]['best_top1']), max(tops) / 100, places=4)
+        self.assertAlmostEqual(float(read_safetensors(self.path('run'))[1]['best_score']), max(tops) / 100, places=4)
 
     def test_a_new_head(self):
         self.train(*SMALL, '-q', '--steps', '3', '--no-eval', '--save', 'w')

@@ -3,11 +3,11 @@
 #include "base/alloc.h"
 #include "data/dataset.h"
 
-int bl_boxes_push(bl_boxes *boxes, const bl_box *box, bl_error *err)
+int bl_objects_push(bl_objects *boxes, const bl_object *box, bl_error *err)
 {
     if (boxes->len == boxes->cap) {
         size_t cap = boxes->cap ? boxes->cap * 2 : 16;
-        bl_box *items = bl_realloc(boxes->items, cap, sizeof *items);
+        bl_object *items = bl_realloc(boxes->items, cap, sizeof *items);
         if (!items)
             return BL_FAIL(err, BL_ERR_NOMEM, "no memory for %zu boxes", cap);
         boxes->items = items;
@@ -17,8 +17,8 @@ int bl_boxes_push(bl_boxes *boxes, const bl_box *box, bl_error *err)
     return BL_OK;
 }
 
-void bl_boxes_clear(bl_boxes *boxes)
+void bl_objects_clear(bl_objects *boxes)
 {
     free(boxes->items);
-    *boxes = (bl_boxes){0};
+    *boxes = (bl_objects){0};
 }
