@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Trains a model of torchvision, or a YOLOv7 on a linear probe of its predictions (tools/reference_yolov7.py), on random
-tensors and marks each step: the other side of bench/compare.
+"""Trains a model of torchvision or of tools/reference_models.py, or a YOLOv7 on a linear probe of its predictions
+(tools/reference_yolov7.py), on random tensors and marks each step: the other side of bench/compare.
 
 float32, SGD with momentum, cross-entropy. The images stay the same, so no data loading is in the time.
 """
@@ -26,7 +26,7 @@ def main():
     os.environ['OMP_NUM_THREADS'] = str(args.threads)
 
     import torch
-    import torchvision
+    import reference_models
     import reference_yolov7
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
@@ -34,7 +34,7 @@ def main():
         model = reference_yolov7.Probed(args.model, args.classes, args.image_size, 2).train()
         args.classes = 2  # of the probe
     else:
-        model = getattr(torchvision.models, args.model)(weights=None, num_classes=args.classes).train()
+        model = reference_models.make(args.model, args.image_size, args.classes).train()
     images = torch.randn(args.batch_size, 3, args.image_size, args.image_size)
     labels = torch.randint(args.classes, (args.batch_size,))
     if args.layout == 'channels_last':

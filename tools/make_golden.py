@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/MODEL.txt: what PyTorch computes for a model of torchvision or of reference_yolov7.py.
+"""Writes tests/golden/MODEL.txt: what PyTorch computes for a model of torchvision, reference_models.py or
+reference_yolov7.py.
 
     /usr/bin/python3 tools/make_golden.py MODEL [OUTPUT]
 
@@ -16,14 +17,17 @@ import torch
 import torchvision
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reference_models  # noqa: E402
 import reference_yolov7  # noqa: E402
 
 BATCH, CLASSES = 8, 10
 # Size, learning rate, shift. Where a network has many ReLUs, some of their inputs lie within float32's rounding of the
 # kink, and a single one that falls to the other side changes gradients by a per cent: PyTorch's own are off by two then.
 # So the normalisations' biases are shifted by 3 deviations, one way or the other, which leaves few inputs near 0.
-SETUPS = {'convnext_tiny': (64, 0.002, 0), 'mobilenet_v3_large': (96, 0.002, 0), 'mobilenet_v3_small': (96, 0.002, 0),
-          'resnet18': (64, 1e-4, 3), 'resnet50': (64, 1e-4, 3), 'yolov7': (64, 1e-4, 3), 'yolov7_tiny': (64, 1e-4, 3),
+SETUPS = {'convnext_tiny': (64, 0.002, 0), 'deit_small': (48, 2e-4, 0), 'deit_tiny': (48, 5e-4, 0),
+          'mlp': (16, 0.001, 0), 'mobilenet_v3_large': (96, 0.002, 0), 'mobilenet_v3_small': (96, 0.002, 0),
+          'resnet18': (64, 1e-4, 3), 'resnet50': (64, 1e-4, 3), 'vit_b_16': (32, 1e-4, 0),
+          'yolov7': (64, 1e-4, 3), 'yolov7_tiny': (64, 1e-4, 3),
           'yolov7_w6': (128, 1e-4, 3)}
 STEPS, MOMENTUM = 10, 0.9
 MASK = (1 << 64) - 1
@@ -62,13 +66,13 @@ def build(name, dtype):
     if name in reference_yolov7.ANCHORS:
         model = reference_yolov7.Probed(name, CLASSES, SETUPS[name][0], CLASSES)
     else:
-        model = getattr(torchvision.models, name)(num_classes=CLASSES)
+        model = reference_models.make(name, SETUPS[name][0], CLASSES)
     state = model.state_dict()
     for i, (key, tensor) in enumerate(state.items()):
         state[key] = torch.from_numpy(value(key, tuple(tensor.shape), i + 1, SETUPS[name][2])).to(tensor.dtype)
     model.load_state_dict(state)
     for module in model.modules():
-        if isinstance(module, (torch.nn.Dropout, torchvision.ops.StochasticDepth)):
+        if isinstance(module, (torch.nn.Dropout, torchvision.ops.StochasticDepth, reference_models.DropPath)):
             module.p = 0.0
     return model.to(dtype)
 

@@ -59,10 +59,10 @@ static bl_value param_value(bl_graph *graph, const char *module, const char *lea
 {
     if (failed(graph))
         return BL_NO_VALUE;
-    const char *name = bl_arena_printf(&graph->arena, "%s.%s", module, leaf);
+    const char *name = bl_arena_printf(&graph->arena, "%s%s%s", module ? module : "", module ? "." : "", leaf);
     int index = -1;
     if (!name)
-        BL_FAIL(&graph->error, BL_ERR_NOMEM, "no memory for the parameters of '%s'", module);
+        BL_FAIL(&graph->error, BL_ERR_NOMEM, "no memory for the name of '%s'", leaf);
     else
         bl_params_declare(graph->params, name, shape, init, buffer, integer, &index, &graph->error);
     if (failed(graph))
@@ -146,7 +146,7 @@ bl_value bl_build_batch_norm(bl_graph *graph, const char *name, bl_value x, floa
 
 bl_value bl_build_layer_norm(bl_graph *graph, const char *name, bl_value x, float eps)
 {
-    bl_shape c = BL_SHAPE1(bl_build_shape(graph, x).dim[1]);
+    bl_shape in = bl_build_shape(graph, x), c = BL_SHAPE1(in.dim[in.n_dims == 3 ? 2 : 1]);
     bl_init zeros = {.kind = BL_INIT_ZEROS}, ones = {.kind = BL_INIT_ONES};
     bl_value gamma = param_value(graph, name, "weight", &c, ones, false, false);
     bl_value beta = param_value(graph, name, "bias", &c, zeros, false, false);
@@ -159,7 +159,8 @@ bl_value bl_build_parameter(bl_graph *graph, const char *module, const char *lea
 {
     bl_value v = param_value(graph, module, leaf, &table_shape, init, false, false);
     if (v >= 0 && bl_shape_count(&table_shape) != bl_shape_count(&graph_shape)) {
-        BL_FAIL(&graph->error, BL_ERR_INTERNAL, "%s.%s: its two shapes differ in size", module, leaf);
+        BL_FAIL(&graph->error, BL_ERR_INTERNAL, "%s%s%s: its two shapes differ in size", module ? module : "",
+                module ? "." : "", leaf);
         return BL_NO_VALUE;
     }
     if (v >= 0)
@@ -236,6 +237,28 @@ bl_value bl_build_space_to_depth(bl_graph *graph, bl_value x)
     return emit(graph, &bl_op_space_to_depth, NULL, &x, 1, NULL);
 }
 
+bl_value bl_build_patches(bl_graph *graph, bl_value x, int k)
+{
+    bl_attrs attrs = {.conv = {.kernel = {k, k}, .stride = {k, k}, .dilation = {1, 1}, .groups = 1}};
+    return emit(graph, &bl_op_patches, &attrs, &x, 1, NULL);
+}
+
+bl_value bl_build_tokens(bl_graph *graph, bl_value patches, bl_value class_token, bl_value position)
+{
+    return emit(graph, &bl_op_tokens, NULL, (bl_value[]){patches, class_token, position}, 3, NULL);
+}
+
+bl_value bl_build_first_token(bl_graph *graph, bl_value x)
+{
+    return emit(graph, &bl_op_first_token, NULL, &x, 1, NULL);
+}
+
+bl_value bl_build_attention(bl_graph *graph, bl_value qkv, int heads)
+{
+    bl_attrs attrs = {.attention = {.heads = heads}};
+    return emit(graph, &bl_op_attention, &attrs, &qkv, 1, NULL);
+}
+
 bl_value bl_build_flatten(bl_graph *graph, bl_value x)
 {
     bl_shape in = bl_build_shape(graph, x);
@@ -250,19 +273,25 @@ bl_value bl_build_linear(bl_graph *graph, const char *name, bl_value x, bl_linea
     bl_shape in = bl_build_shape(graph, x);
     if (failed(graph))
         return BL_NO_VALUE;
-    if (in.n_dims != 2 || args.outputs < 1) {
-        BL_FAIL(&graph->error, BL_ERR_INTERNAL, "%s: a linear layer wants a matrix", name);
+    if (in.n_dims < 2 || in.n_dims > 3 || args.outputs < 1) {
+        BL_FAIL(&graph->error, BL_ERR_INTERNAL, "%s: a linear layer wants rows", name);
         return BL_NO_VALUE;
     }
-    bl_shape w_shape = BL_SHAPE2(args.outputs, in.dim[1]);
+    int64_t inner = in.dim[in.n_dims - 1];
+    bl_shape w_shape = BL_SHAPE2(args.outputs, inner);
     bl_init by_default = {.kind = BL_INIT_FAN_IN_UNIFORM};
-    bl_init bias_default = {.kind = BL_INIT_FAN_IN_UNIFORM, .a = (double)in.dim[1]};
+    bl_init bias_default = {.kind = BL_INIT_FAN_IN_UNIFORM, .a = (double)inner};
     bl_value values[3] = {x, BL_NO_VALUE, BL_NO_VALUE};
     values[1] = param_value(graph, name, "weight", &w_shape, args.init_set ? args.init : by_default, false, false);
     if (args.bias)
         values[2] = param_value(graph, name, "bias", &BL_SHAPE1(args.outputs),
                                 args.init_set ? args.bias_init : bias_default, false, false);
     return emit(graph, &bl_op_linear, NULL, values, args.bias ? 3 : 2, name);
+}
+
+bl_value bl_build_linear_with(bl_graph *graph, const char *name, bl_value x, bl_value w, bl_value bias)
+{
+    return emit(graph, &bl_op_linear, NULL, (bl_value[]){x, w, bias}, bias >= 0 ? 3 : 2, name);
 }
 
 bl_value bl_build_pointwise(bl_graph *graph, const char *name, bl_value x, bl_linear_args args)

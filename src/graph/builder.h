@@ -31,9 +31,10 @@ bl_value bl_build_conv2d(bl_graph *graph, const char *name, bl_value x, bl_conv2
 /* Training mode normalises with the batch's statistics and updates the running ones; evaluation uses these.
  * eps and momentum 0 mean PyTorch's 1e-5 and 0.1. */
 bl_value bl_build_batch_norm(bl_graph *graph, const char *name, bl_value x, float eps, float momentum);
-/* Over dimension 1, for each pixel or row. NAME.weight, NAME.bias. */
+/* Over dimension 1, for each pixel or row; of tokens (N, T, C) over the last. NAME.weight, NAME.bias. */
 bl_value bl_build_layer_norm(bl_graph *graph, const char *name, bl_value x, float eps);
-/* A parameter of its own, declared here in the table's order: "features.1.0" and "layer_scale". Its shape in the table
+/* A parameter of its own, declared here in the table's order: "features.1.0" and "layer_scale"; module may be NULL. Its
+ * shape in the table
  * may differ from the one in the graph, with as many numbers. */
 bl_value bl_build_parameter(bl_graph *graph, const char *module, const char *leaf, bl_shape table_shape,
                             bl_shape graph_shape, bl_init init);
@@ -56,8 +57,18 @@ bl_value bl_build_max_pool(bl_graph *graph, bl_value x, int kernel, int stride, 
 bl_value bl_build_concat(bl_graph *graph, const bl_value *parts, int n);
 bl_value bl_build_upsample(bl_graph *graph, bl_value x);       /* (N, C, H, W) -> (N, C, 2H, 2W): the nearest pixel */
 bl_value bl_build_space_to_depth(bl_graph *graph, bl_value x); /* (N, C, H, W) -> (N, 4C, H/2, W/2): op_resample.c */
-bl_value bl_build_flatten(bl_graph *graph, bl_value x);        /* (N, ...) -> (N, rest) */
-/* x (N, I) -> (N, outputs). `init` of kind 0 with init_set false: PyTorch's default. */
+/* Squares of k x k pixels, row by row, each as a filter of a convolution lies: x (N, C, H, W) -> (N, H W / k^2, C k^2).
+ * Sides that k does not divide are an error. */
+bl_value bl_build_patches(bl_graph *graph, bl_value x, int k);
+/* patches (N, T - 1, C), class_token (C), position (T, C) -> tokens (N, T, C): the class token, then the patches, each
+ * with its position added. */
+bl_value bl_build_tokens(bl_graph *graph, bl_value patches, bl_value class_token, bl_value position);
+bl_value bl_build_first_token(bl_graph *graph, bl_value x); /* (N, T, C) -> (N, C) */
+/* qkv (N, T, 3 C), each row its queries, keys and values, C each, head after head -> (N, T, C): softmax(q k^T / sqrt(C
+ * / heads)) v for each head (Vaswani et al. 2017, eq. 1). */
+bl_value bl_build_attention(bl_graph *graph, bl_value qkv, int heads);
+bl_value bl_build_flatten(bl_graph *graph, bl_value x); /* (N, ...) -> (N, rest) */
+/* x (N, I) or (N, T, I) -> (..., outputs). `init` of kind 0 with init_set false: PyTorch's default. */
 typedef struct bl_linear_args {
     int outputs;
     bool bias;
@@ -66,6 +77,8 @@ typedef struct bl_linear_args {
     bl_init bias_init;
 } bl_linear_args;
 bl_value bl_build_linear(bl_graph *graph, const char *name, bl_value x, bl_linear_args args);
+/* The same with parameters that were declared before: w (O, I), bias (O) or BL_NO_VALUE. */
+bl_value bl_build_linear_with(bl_graph *graph, const char *name, bl_value x, bl_value w, bl_value bias);
 /* The same layer for each pixel of x (N, I, H, W) -> (N, outputs, H, W); its weights are those of a linear layer, (O,
  * I). */
 bl_value bl_build_pointwise(bl_graph *graph, const char *name, bl_value x, bl_linear_args args);

@@ -68,6 +68,9 @@ typedef struct bl_dropout_attrs {
 typedef struct bl_slice_attrs {
     int start; /* the first channel */
 } bl_slice_attrs;
+typedef struct bl_attention_attrs {
+    int heads;
+} bl_attention_attrs;
 
 typedef struct bl_loss_attrs {
     float label_smoothing; /* in [0, 1) */
@@ -85,6 +88,7 @@ typedef union bl_attrs {
     bl_act act;
     bl_dropout_attrs dropout;
     bl_slice_attrs slice;
+    bl_attention_attrs attention;
     bl_loss_attrs loss;
     bl_detection_attrs detection;
     bl_shape shape;

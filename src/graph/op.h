@@ -70,7 +70,8 @@ extern const bl_op bl_op_dropout;         /* x -> y */
 extern const bl_op bl_op_dropout_grad;    /* dy -> dx */
 extern const bl_op bl_op_copy;            /* x -> x, also between layouts */
 /* layer normalisation (op_layer_norm.c) */
-extern const bl_op bl_op_layer_norm;      /* x (N,C,...), gamma, beta (C) -> y, mean, rstd (one number a row) */
+extern const bl_op bl_op_layer_norm; /* x (N,C), (N,C,H,W) or (N,T,C), gamma, beta (C) -> y, mean, rstd (one number a
+                                        row) */
 extern const bl_op bl_op_layer_norm_grad; /* x, gamma, mean, rstd, dy -> dx, dgamma, dbeta */
 /* ends of residual branches, and a number for each channel (op_branch.c) */
 extern const bl_op bl_op_channel_scale;      /* x (N,C,H,W), gamma (C) -> x * gamma */
@@ -87,6 +88,15 @@ extern const bl_op bl_op_upsample;       /* x (N,C,H,W) -> (N,C,2H,2W): the near
 extern const bl_op bl_op_upsample_grad;  /* dy -> dx */
 extern const bl_op bl_op_space_to_depth; /* x (N,C,H,W) -> (N,4C,H/2,W/2) */
 extern const bl_op bl_op_depth_to_space; /* and back */
+/* tokens (op_tokens.c) and attention (op_attention.c) */
+extern const bl_op bl_op_patches;          /* x (N,C,H,W), squares of k = attrs.conv.kernel -> (N,HW/kk,Ckk), plain */
+extern const bl_op bl_op_patches_grad;     /* dy, x (shape only) -> dx */
+extern const bl_op bl_op_tokens;           /* patches (N,T-1,C), class (C), position (T,C) -> (N,T,C) */
+extern const bl_op bl_op_tokens_grad;      /* dy -> dpatches, dclass, dposition */
+extern const bl_op bl_op_first_token;      /* x (N,T,C) -> (N,C) */
+extern const bl_op bl_op_first_token_grad; /* dy, x (shape only) -> dx */
+extern const bl_op bl_op_attention;        /* qkv (N,T,3C) -> (N,T,C) */
+extern const bl_op bl_op_attention_grad;   /* qkv, dy -> dqkv */
 /* pooling and shape (op_pool.c) */
 extern const bl_op bl_op_global_avg_pool;      /* x (N,C,H,W) -> y (N,C,1,1) */
 extern const bl_op bl_op_global_avg_pool_grad; /* dy, x (shape only) -> dx */
@@ -94,7 +104,7 @@ extern const bl_op bl_op_max_pool;             /* x -> y: the largest of each wi
 extern const bl_op bl_op_max_pool_grad;        /* x, dy -> dx: to the first of the largest */
 extern const bl_op bl_op_reshape;              /* x -> x in attrs.shape, plain */
 /* linear and loss (op_linear.c, op_loss.c) */
-extern const bl_op bl_op_linear;              /* x (N,I), w (O,I) [, bias] -> y (N,O) */
+extern const bl_op bl_op_linear;              /* x (...,I), w (O,I) [, bias] [, residual] -> y (...,O) */
 extern const bl_op bl_op_linear_grad_data;    /* dy, w -> dx */
 extern const bl_op bl_op_linear_grad_weights; /* x, dy [, bias (shape only)] -> dw, dbias */
 extern const bl_op bl_op_softmax_loss;        /* logits (N,K), labels (N) int32 -> loss (1), probabilities (N,K) */

@@ -1,5 +1,5 @@
 /* Layer normalisation (Ba et al. 2016) over the channels, for each image and pixel (or row) alone:
- * y = gamma (x - mean) / sqrt(var + eps) + beta, mean and var over dimension 1. */
+ * y = gamma (x - mean) / sqrt(var + eps) + beta, mean and var over dimension 1; of tokens (N, T, C) over the last. */
 #include "graph/op.h"
 
 #include <math.h>
@@ -14,10 +14,10 @@ typedef struct row_walk {
 
 static row_walk rows_of(const bl_shape *x)
 {
-    int64_t apart = 1;
-    for (int d = 2; d < x->n_dims; d++)
+    int64_t apart = 1, channels = x->dim[x->n_dims == 3 ? 2 : 1];
+    for (int d = 2; d < x->n_dims && x->n_dims != 3; d++)
         apart *= x->dim[d];
-    return (row_walk){.n = bl_shape_count(x) / x->dim[1], .channels = x->dim[1], .apart = apart};
+    return (row_walk){.n = bl_shape_count(x) / channels, .channels = channels, .apart = apart};
 }
 
 /* Where row r begins. */
@@ -28,7 +28,7 @@ static int64_t start_of(const row_walk *rows, int64_t r)
 
 static int infer_layer_norm(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
 {
-    if (in[X]->n_dims < 2 || in[GAMMA]->dim[0] != in[X]->dim[1])
+    if (in[X]->n_dims < 2 || in[GAMMA]->dim[0] != rows_of(in[X]).channels)
         return BL_FAIL(err, BL_ERR_INTERNAL, "layer normalisation wants channels");
     out[0] = *in[X];
     out[1] = out[2] = BL_SHAPE1(rows_of(in[X]).n);

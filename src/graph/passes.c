@@ -34,6 +34,13 @@ static int producer_before(const bl_graph *graph, int end, bl_value v)
     return -1;
 }
 
+/* The node that makes v for one reader alone, as its first output; -1 where that is not so. */
+static int sole_producer(const bl_graph *graph, int end, bl_value v, const int *uses)
+{
+    int at = v >= 0 && uses[v] == 1 ? producer_before(graph, end, v) : -1;
+    return at >= 0 && graph->nodes[at].out[0] == v ? at : -1;
+}
+
 static bool is_norm(const bl_node *node)
 {
     return node->op == &bl_op_norm_act || node->op == &bl_op_norm_act_apply;
@@ -91,13 +98,35 @@ static bool fuse_residual(bl_graph *graph, int index, const int *uses)
     return false;
 }
 
+/* y = x w^T + bias + other: the product is added to what is there already. */
+static bool fuse_linear_residual(bl_graph *graph, int index, const int *uses)
+{
+    const bl_node node = graph->nodes[index];
+    for (int side = 0; node.op == &bl_op_add && side < 2; side++) {
+        bl_value other = node.in[1 - side];
+        int at = sole_producer(graph, index, node.in[side], uses);
+        if (at < 0 || graph->nodes[at].op != &bl_op_linear || graph->nodes[at].n_in > 3 ||
+            producer_before(graph, index, other) >= at)
+            continue;
+        bl_node *linear = &graph->nodes[at];
+        for (int absent = linear->n_in; absent < 3; absent++)
+            linear->in[absent] = BL_NO_VALUE;
+        linear->in[3] = other;
+        linear->n_in = 4;
+        linear->out[0] = node.out[0];
+        remove_node(graph, index);
+        return true;
+    }
+    return false;
+}
+
 int bl_graph_fuse(bl_graph *graph, bl_error *err)
 {
     int *uses = count_uses(graph);
     if (!uses)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory to transform the graph");
     for (int i = 0; i < graph->n_nodes; i++)
-        if (fuse_activation(graph, i, uses) || fuse_residual(graph, i, uses))
+        if (fuse_activation(graph, i, uses) || fuse_residual(graph, i, uses) || fuse_linear_residual(graph, i, uses))
             i--;
     free(uses);
     return BL_OK;
@@ -166,13 +195,6 @@ static bool absorb(bl_graph *graph, int index)
                 absorb_into(&graph->nodes[i], &norm, v, statistics);
     graph->nodes[index].out[0] = BL_NO_VALUE; /* only the statistics are still wanted */
     return true;
-}
-
-/* The node that makes v for one reader alone, as its first output; -1 where that is not so. */
-static int sole_producer(const bl_graph *graph, int end, bl_value v, const int *uses)
-{
-    int at = v >= 0 && uses[v] == 1 ? producer_before(graph, end, v) : -1;
-    return at >= 0 && graph->nodes[at].out[0] == v ? at : -1;
 }
 
 /* A normalisation's gradient computes by itself what a gate's and a pool's gradient would hand to it as a tensor. */

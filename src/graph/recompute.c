@@ -120,8 +120,8 @@ static bool updates_something(const bl_op *op)
 
 static bool is_cheap(const bl_op *op)
 {
-    static const bl_op *const cheap[] = {&bl_op_norm_act,   &bl_op_norm_act_apply, &bl_op_layer_norm,
-                                         &bl_op_activation, &bl_op_drop_path,      &bl_op_dropout};
+    static const bl_op *const cheap[] = {&bl_op_norm_act,  &bl_op_norm_act_apply, &bl_op_layer_norm, &bl_op_activation,
+                                         &bl_op_drop_path, &bl_op_dropout,        &bl_op_patches};
     for (size_t i = 0; i < BL_ARRAY_LEN(cheap); i++)
         if (cheap[i] == op)
             return true;

@@ -32,11 +32,15 @@ typedef struct bl_model {
 } bl_model;
 
 extern const bl_model bl_model_convnext_tiny;
+extern const bl_model bl_model_deit_small;
+extern const bl_model bl_model_deit_tiny;
+extern const bl_model bl_model_mlp;
 extern const bl_model bl_model_mobilenet_v3_large;
 extern const bl_model bl_model_mobilenet_v3_small;
 extern const bl_model bl_model_resnet18;
 extern const bl_model bl_model_resnet50;
 extern const bl_model bl_model_tiny_cnn;
+extern const bl_model bl_model_vit_b_16;
 extern const bl_model bl_model_yolov7;
 extern const bl_model bl_model_yolov7_tiny;
 extern const bl_model bl_model_yolov7_w6;

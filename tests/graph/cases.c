@@ -2,17 +2,6 @@
 
 #include "cases.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "graph/op.h"
-#include "graph/passes.h"
-
-#define STEP       1e-5
-#define MAX_PROBES 24 /* elements of a parameter that are moved, spread over it */
-
 bl_value case_param(bl_graph *graph, const char *name, bl_shape shape)
 {
     int index = -1;
@@ -231,6 +220,77 @@ static bl_value relu_sum(bl_graph *g)
     return bl_build_activation(g, bl_build_add(g, bl_build_activation(g, x, BL_ACT_LEAKY), z), BL_ACT_RELU);
 }
 
+static bl_value layer_norm_tokens(bl_graph *g)
+{
+    return bl_build_layer_norm(g, "norm", case_param(g, "x", BL_SHAPE3(2, 7, 32)), 1e-6f);
+}
+
+static bl_value layer_norm_odd_tokens(bl_graph *g)
+{
+    return bl_build_layer_norm(g, "norm", case_param(g, "x", BL_SHAPE3(2, 3, 9)), 1e-6f);
+}
+
+static bl_value linear_tokens(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE3(2, 5, 7));
+    return bl_build_linear(g, "linear", x, (bl_linear_args){.outputs = 6, .bias = true});
+}
+
+static bl_value linear_residual(bl_graph *g)
+{
+    bl_value x = bl_build_activation(g, case_param(g, "x", BL_SHAPE3(2, 5, 6)), BL_ACT_GELU);
+    bl_value y = bl_build_add(g, bl_build_linear(g, "a", x, (bl_linear_args){.outputs = 6, .bias = true}), x);
+    return bl_build_add(g, y, bl_build_linear(g, "b", y, (bl_linear_args){.outputs = 6}));
+}
+
+static bl_value tokens(bl_graph *g)
+{
+    return bl_build_tokens(g, case_param(g, "x", BL_SHAPE3(3, 6, 19)), case_param(g, "class", BL_SHAPE1(19)),
+                           case_param(g, "position", BL_SHAPE2(7, 19)));
+}
+
+static bl_value patches(bl_graph *g)
+{
+    return bl_build_patches(g, case_param(g, "x", BL_SHAPE4(2, 3, 4, 6)), 2);
+}
+
+static bl_value first_token(bl_graph *g)
+{
+    return bl_build_first_token(g, case_param(g, "x", BL_SHAPE3(3, 4, 5)));
+}
+
+static bl_value attention(bl_graph *g)
+{
+    return bl_build_attention(g, case_param(g, "x", BL_SHAPE3(2, 9, 30)), 2);
+}
+
+/* More tokens than one piece of queries has. */
+static bl_value attention_long(bl_graph *g)
+{
+    return bl_build_attention(g, case_param(g, "x", BL_SHAPE3(1, 300, 6)), 1);
+}
+
+static bl_value drop_path_tokens(bl_graph *g)
+{
+    return bl_build_drop_path(g, case_param(g, "x", BL_SHAPE3(6, 5, 3)), 0.4f);
+}
+
+/* A block of a vision transformer, and its end. */
+static bl_value transformer_block(bl_graph *g)
+{
+    bl_value x = case_param(g, "x", BL_SHAPE3(3, 5, 16));
+    bl_value y = bl_build_layer_norm(g, "norm1", x, 1e-6f);
+    y = bl_build_linear(g, "qkv", y, (bl_linear_args){.outputs = 48, .bias = true});
+    y = bl_build_attention(g, y, 4);
+    x = bl_build_add(g, bl_build_linear(g, "proj", y, (bl_linear_args){.outputs = 16, .bias = true}), x);
+    y = bl_build_layer_norm(g, "norm2", x, 1e-6f);
+    y = bl_build_activation(g, bl_build_linear(g, "fc1", y, (bl_linear_args){.outputs = 24, .bias = true}),
+                            BL_ACT_GELU);
+    y = bl_build_linear(g, "fc2", y, (bl_linear_args){.outputs = 16, .bias = true});
+    x = bl_build_add(g, bl_build_drop_path(g, y, 0.3f), x);
+    return bl_build_layer_norm(g, "norm", bl_build_first_token(g, x), 1e-6f);
+}
+
 /* A block of ConvNeXt. */
 static bl_value convnext_block(bl_graph *g)
 {
@@ -350,6 +410,17 @@ const graph_case graph_cases[] = {
     {"drop path", drop_path, 0},
     {"relu of a sum", relu_sum, 0},
     {"ConvNeXt block", convnext_block, 0},
+    {"layer norm of tokens", layer_norm_tokens, 0},
+    {"layer norm of odd tokens", layer_norm_odd_tokens, 0},
+    {"linear of tokens", linear_tokens, 0},
+    {"linear with residual", linear_residual, 0},
+    {"patches", patches, 0},
+    {"tokens", tokens, 0},
+    {"first token", first_token, 0},
+    {"attention", attention, 0},
+    {"attention of many tokens", attention_long, 0},
+    {"drop path of tokens", drop_path_tokens, 0},
+    {"transformer block", transformer_block, 0},
     {"linear", linear, 0.1f},
     {"linear with bias", linear_bias, 0},
     {"dropout of images", dropout_image, 0},
@@ -361,138 +432,3 @@ const graph_case graph_cases[] = {
     {"inverted residual", inverted_residual, 0.1f},
 };
 const int n_graph_cases = (int)BL_ARRAY_LEN(graph_cases);
-
-/* ---- around them ---- */
-
-static void must(int code, const bl_error *err)
-{
-    if (code != BL_OK)
-        fail_msg("%s", err->message);
-}
-
-const int32_t *case_labels(const bl_graph *graph)
-{
-    static int32_t labels[16];
-    bl_shape shape = graph->values[bl_graph_find_value(graph, "y")].shape;
-    assert_true(shape.dim[0] <= (int64_t)BL_ARRAY_LEN(labels));
-    for (int64_t i = 0; i < shape.dim[0]; i++)
-        labels[i] = (int32_t)((i * 7 + 1) % shape.dim[1]);
-    if (shape.dim[0] > 2)
-        labels[1] = -1;
-    return labels;
-}
-
-static void odd_buffers(bl_params *params)
-{
-    for (int i = 0; i < bl_params_count(params); i++) {
-        const bl_param *p = bl_params_at(params, i);
-        for (int64_t k = 0; k < p->count; k++)
-            if (p->buffer)
-                bl_params_value(params, i)[k] = 0.5f + 0.25f * (float)(k % 5);
-            else if (p->init.kind == BL_INIT_ONES || p->init.kind == BL_INIT_ZEROS)
-                bl_params_value(params, i)[k] += 0.125f * (float)(k % 7) - 0.25f;
-    }
-    bl_params_touch(params);
-}
-
-bl_graph *case_graph(const graph_case *c, bl_mode mode, bl_params **params)
-{
-    bl_error err = {0};
-    bool fresh = *params == NULL;
-    if (fresh)
-        must(bl_params_new(params, &err), &err);
-    bl_graph *graph = NULL;
-    must(bl_graph_new(*params, mode, &graph, &err), &err);
-    bl_value y = bl_build_flatten(graph, c->build(graph));
-    bl_build_output(graph, "y", y);
-    bl_shape rows = bl_build_shape(graph, y);
-    bl_value labels = bl_build_input(graph, "labels", BL_I32, BL_SHAPE1(rows.dim[0]));
-    bl_build_softmax_cross_entropy(graph, y, labels, c->label_smoothing);
-    must(bl_graph_finish(graph, &err), &err);
-    if (fresh) {
-        must(bl_params_alloc(*params, true, &err), &err);
-        must(bl_params_init(*params, 5, &err), &err);
-        odd_buffers(*params);
-    }
-    return graph;
-}
-
-bl_reference *case_reference(const bl_graph *graph)
-{
-    bl_error err = {0};
-    bl_reference *reference = NULL;
-    must(bl_reference_new(graph, &reference, &err), &err);
-    bl_value labels = bl_graph_find_value(graph, "labels");
-    const int32_t *data = case_labels(graph);
-    for (int64_t i = 0; i < graph->values[labels].shape.dim[0]; i++)
-        bl_reference_data(reference, labels)[i] = data[i];
-    const float *targets = case_targets(graph);
-    bl_value v = bl_graph_find_value(graph, "targets");
-    for (int64_t i = 0; targets && i < bl_shape_count(&graph->values[v].shape); i++)
-        bl_reference_data(reference, v)[i] = (double)targets[i];
-    return reference;
-}
-
-double case_loss(const bl_graph *graph, bl_reference *reference)
-{
-    bl_error err = {0};
-    must(bl_reference_run(reference, 0, 0, &err), &err);
-    return bl_reference_data(reference, bl_graph_find_value(graph, "loss"))[0];
-}
-
-bl_value case_grad(const bl_graph *graph, int param)
-{
-    for (int v = 0; v < graph->n_values; v++)
-        if (graph->values[v].kind == BL_VALUE_GRAD && graph->values[v].param == param)
-            return v;
-    return BL_NO_VALUE;
-}
-
-double relative_error(const double *a, const double *b, int64_t n)
-{
-    double difference = 0, size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        difference += (a[i] - b[i]) * (a[i] - b[i]);
-        size += b[i] * b[i];
-    }
-    if (isnan(difference))
-        return INFINITY;
-    return difference == 0 ? 0 : size == 0 ? 1 : sqrt(difference / size);
-}
-
-double gradient_error(bl_graph *graph)
-{
-    bl_error err = {0};
-    bl_value loss = bl_graph_find_value(graph, "loss"), one = BL_NO_VALUE;
-    int n_forward = graph->n_nodes;
-    must(bl_graph_differentiate(graph, &loss, &one, 1, &err), &err);
-    bl_reference *at = case_reference(graph);
-    case_loss(graph, at);
-    graph->n_nodes = n_forward; /* the differences need no backward pass */
-    double worst = 0;
-    for (int v = 0; v < graph->n_values; v++) {
-        if (graph->values[v].kind != BL_VALUE_PARAM || !graph->values[v].needs_grad)
-            continue;
-        bl_value gradient = case_grad(graph, graph->values[v].param);
-        assert_true(gradient >= 0);
-        int64_t n = bl_shape_count(&graph->values[v].shape);
-        double numeric[MAX_PROBES], analytic[MAX_PROBES];
-        int64_t n_probes = n < MAX_PROBES ? n : MAX_PROBES;
-        bl_reference *moved = case_reference(graph);
-        for (int64_t i = 0; i < n_probes; i++) {
-            int64_t element = i * n / n_probes;
-            double *x = bl_reference_data(moved, v) + element, kept = *x;
-            *x = kept + STEP;
-            double above = case_loss(graph, moved);
-            *x = kept - STEP;
-            numeric[i] = (above - case_loss(graph, moved)) / (2 * STEP);
-            *x = kept;
-            analytic[i] = bl_reference_data(at, gradient)[element];
-        }
-        double error = relative_error(analytic, numeric, n_probes);
-        worst = fmax(worst, error);
-        bl_reference_free(moved);
-    }
-    bl_reference_free(at);
-    return worst;
-}

@@ -3,8 +3,12 @@
 #include "testing.h"
 
 #include "cases.h"
+
+#include <string.h>
+
 #include "graph/op.h"
 #include "graph/passes.h"
+#include "graph/recompute.h"
 
 #define TOLERANCE 1e-6
 
@@ -37,6 +41,7 @@ static void test_fused_gradients(void **state)
         assert_int_equal(bl_graph_fuse(fused, &err), BL_OK);
         assert_int_equal(bl_graph_differentiate(fused, &loss, &one, 1, &err), BL_OK);
         assert_int_equal(bl_graph_absorb(fused, &err), BL_OK);
+        assert_int_equal(bl_graph_recompute(fused, BL_RECOMPUTE_CHEAP, &err), BL_OK);
         bl_reference *a = case_reference(plain), *b = case_reference(fused);
         double expected = case_loss(plain, a), got = case_loss(fused, b);
         assert_true(relative_error(&got, &expected, 1) < 1e-12);
@@ -87,6 +92,44 @@ static void test_what_the_passes_leave(void **state)
             assert_int_equal(graph->nodes[i].out[0], BL_NO_VALUE);
     }
     assert_int_equal(stored, 1); /* the block's own result */
+    bl_graph_free(graph);
+    bl_params_free(params);
+}
+
+static const bl_node *sole_node(const bl_graph *graph, const bl_op *op, bool backward)
+{
+    const bl_node *found = NULL;
+    for (int i = 0; i < graph->n_nodes; i++)
+        if (graph->nodes[i].op == op && graph->nodes[i].backward == backward) {
+            assert_null(found);
+            found = &graph->nodes[i];
+        }
+    assert_non_null(found);
+    return found;
+}
+
+/* Of a transformer's block the activation and the normalisation before it are made again in the backward pass, and the
+ * first sum goes into the linear layer before it. */
+static void test_what_is_made_again(void **state)
+{
+    bl_error err = {0};
+    bl_params *params = NULL;
+    const graph_case *c = graph_cases;
+    while (strcmp(c->name, "transformer block") != 0)
+        c++;
+    bl_graph *graph = case_graph(c, BL_MODE_TRAIN, &params);
+    bl_value one = BL_NO_VALUE, loss = bl_graph_find_value(graph, "loss");
+    assert_int_equal(bl_graph_fuse(graph, &err), BL_OK);
+    assert_int_equal(count_ops(graph, &bl_op_add), 1); /* the second has a dropped branch before it */
+    assert_int_equal(bl_graph_differentiate(graph, &loss, &one, 1, &err), BL_OK);
+    assert_int_equal(bl_graph_recompute(graph, BL_RECOMPUTE_CHEAP, &err), BL_OK);
+    const bl_node *first = sole_node(graph, &bl_op_activation, false),
+                  *again = sole_node(graph, &bl_op_activation, true);
+    assert_int_equal(first->in[0], again->in[0]);
+    for (int i = 0; i < graph->n_nodes; i++)
+        for (int k = 0; k < graph->nodes[i].n_in && graph->nodes[i].backward; k++)
+            assert_int_not_equal(graph->nodes[i].in[k], first->out[0]);
+    assert_int_equal(count_ops(graph, &bl_op_layer_norm), 5); /* the last one's result is not read again */
     bl_graph_free(graph);
     bl_params_free(params);
 }
@@ -152,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_every_gradient),
         cmocka_unit_test(test_fused_gradients),
         cmocka_unit_test(test_what_the_passes_leave),
+        cmocka_unit_test(test_what_is_made_again),
         cmocka_unit_test(test_a_wrong_gradient_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

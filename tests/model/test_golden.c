@@ -162,11 +162,11 @@ static int learnt_entries(const bl_params *params)
     return n;
 }
 
-/* A filter in the middle of the network. */
+/* A filter or matrix in the middle of the network. */
 static int middle_filter(const bl_params *params)
 {
     int at = bl_params_count(params) / 2;
-    while (bl_params_at(params, at)->buffer || bl_params_at(params, at)->shape.n_dims != 4)
+    while (bl_params_at(params, at)->buffer || bl_params_at(params, at)->shape.n_dims < 2)
         at++;
     return at;
 }

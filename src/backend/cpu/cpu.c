@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "backend/cpu/internal.h"
+#include "backend/cpu/kernels/layernorm.h"
 #include "base/alloc.h"
 #include "graph/op.h"
 
@@ -90,12 +91,14 @@ static int check_extents(const bl_graph *graph, const bl_node *node, bl_error *e
     return BL_OK;
 }
 
-/* The kernels normalise images; matrices are rare enough for the reference. */
+/* The kernels normalise images, and rows of whole vectors; other matrices are rare enough for the reference. */
 static bool has_kernel(const bl_graph *graph, const bl_node *node)
 {
-    bool norm = node->op == &bl_op_norm_act || node->op == &bl_op_norm_act_apply || node->op == &bl_op_norm_act_grad ||
-                node->op == &bl_op_layer_norm || node->op == &bl_op_layer_norm_grad;
-    return !norm || graph->values[node->in[0]].shape.n_dims == 4;
+    bool batch = node->op == &bl_op_norm_act || node->op == &bl_op_norm_act_apply || node->op == &bl_op_norm_act_grad;
+    bool layer = node->op == &bl_op_layer_norm || node->op == &bl_op_layer_norm_grad;
+    const bl_shape *x = &graph->values[node->in[0] >= 0 ? node->in[0] : node->out[0]].shape;
+    bool image = x->n_dims == 4, rows = layer && x->dim[x->n_dims == 3 ? 2 : 1] % BL_K_MATRIX_C == 0;
+    return !(batch || layer) || image || rows;
 }
 
 int bl_cpu_lower(void *state, const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err)
@@ -107,6 +110,17 @@ int bl_cpu_lower(void *state, const bl_graph *graph, const bl_node *node, bl_ker
         {&bl_op_conv2d, bl_cpu_lower_conv},
         {&bl_op_conv2d_grad_data, bl_cpu_lower_conv},
         {&bl_op_conv2d_grad_weights, bl_cpu_lower_conv},
+        {&bl_op_linear, bl_cpu_lower_linear},
+        {&bl_op_linear_grad_data, bl_cpu_lower_linear},
+        {&bl_op_linear_grad_weights, bl_cpu_lower_linear},
+        {&bl_op_attention, bl_cpu_lower_attention},
+        {&bl_op_attention_grad, bl_cpu_lower_attention},
+        {&bl_op_patches, bl_cpu_lower_attention},
+        {&bl_op_patches_grad, bl_cpu_lower_attention},
+        {&bl_op_tokens, bl_cpu_lower_attention},
+        {&bl_op_tokens_grad, bl_cpu_lower_attention},
+        {&bl_op_first_token, bl_cpu_lower_attention},
+        {&bl_op_first_token_grad, bl_cpu_lower_attention},
         {&bl_op_norm_act, bl_cpu_lower_norm},
         {&bl_op_norm_act_apply, bl_cpu_lower_norm},
         {&bl_op_norm_act_grad, bl_cpu_lower_norm},

@@ -381,9 +381,15 @@ int bl_dnnl_conv_grad_weights(bl_dnnl_conv *conv, const float *x, const float *d
     return code;
 }
 
+int bl_dnnl_multiply(const bl_dnnl_product *p, bl_error *err)
+{
+    return check(dnnl_sgemm(p->turn_a ? 'T' : 'N', p->turn_b ? 'T' : 'N', p->m, p->n, p->k, p->scale, p->a, p->a_apart,
+                            p->b, p->b_apart, p->add ? 1.0f : 0.0f, p->c, p->c_apart),
+                 "multiply matrices", err);
+}
+
 int bl_dnnl_gemm(bool turn_a, bool turn_b, int m, int n, int k, const float *a, const float *b, float *c, bl_error *err)
 {
-    return check(dnnl_sgemm(turn_a ? 'T' : 'N', turn_b ? 'T' : 'N', m, n, k, 1.0f, a, turn_a ? m : k, b, turn_b ? k : n,
-                            0.0f, c, n),
-                 "multiply matrices", err);
+    return bl_dnnl_multiply(
+        &(bl_dnnl_product){turn_a, turn_b, m, n, k, a, b, c, turn_a ? m : k, turn_b ? k : n, n, 1, false}, err);
 }

@@ -47,7 +47,20 @@ int bl_dnnl_conv_grad_data(bl_dnnl_conv *conv, const float *dy, const float *w, 
 int bl_dnnl_conv_grad_weights(bl_dnnl_conv *conv, const float *x, const float *dy, float *dw, float *dbias,
                               void *scratch, bl_error *err);
 
-/* C (m x n) = op(A) op(B), row-major; `turn_a`: A is given as (k x m), `turn_b`: B as (n x k). */
+/* C (m x n) = scale op(A) op(B), or that added to C; row-major, rows *_apart floats apart. op turns a matrix: A is then
+ * given as (k x m), B as (n x k). Within a parallel region it takes the calling thread alone. */
+typedef struct bl_dnnl_product {
+    bool turn_a, turn_b;
+    int m, n, k;
+    const float *a, *b;
+    float *c;
+    int a_apart, b_apart, c_apart;
+    float scale;
+    bool add;
+} bl_dnnl_product;
+
+int bl_dnnl_multiply(const bl_dnnl_product *product, bl_error *err);
+/* C (m x n) = op(A) op(B) without gaps; `turn_a`: A is given as (k x m), `turn_b`: B as (n x k). */
 int bl_dnnl_gemm(bool turn_a, bool turn_b, int m, int n, int k, const float *a, const float *b, float *c,
                  bl_error *err);
 

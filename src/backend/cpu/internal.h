@@ -28,11 +28,13 @@ struct bl_cpu_kernel {
     bl_k_shape image; /* the node's main image: input 0, or for gradients of it the output */
     size_t count;     /* floats of it */
     bl_dnnl_conv *conv;
+    int threads;             /* that its scratch has room for, where each has its own */
     uint64_t params_version; /* of the kept weights */
     bool ran;
 };
 
-bl_cpu_lowering bl_cpu_lower_conv, bl_cpu_lower_norm, bl_cpu_lower_plain, bl_cpu_lower_detect;
+bl_cpu_lowering bl_cpu_lower_attention, bl_cpu_lower_conv, bl_cpu_lower_detect, bl_cpu_lower_linear, bl_cpu_lower_norm,
+    bl_cpu_lower_plain;
 
 /* Any node by its op's reference in doubles, for what has no kernel of its own. */
 int bl_cpu_lower_reference(const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err);

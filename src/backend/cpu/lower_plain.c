@@ -1,4 +1,4 @@
-/* Everything that is neither a convolution nor a normalisation: a run function an op. */
+/* Everything that has no file of its own: a run function an op. */
 #include "backend/cpu/internal.h"
 
 #include <string.h>
@@ -120,16 +120,24 @@ RUN(run_max_pool_grad)
     return BL_OK;
 }
 
+static bl_k_rows rows_of(const bl_cpu_kernel *k)
+{
+    const bl_shape *x = shape_of(k, k->node->in[0]);
+    int64_t c = x->dim[x->n_dims == 3 ? 2 : 1];
+    return x->n_dims == 4 ? bl_k_rows_of_image(&k->image) : bl_k_rows_of_matrix((int)(bl_shape_count(x) / c), (int)c);
+}
+
 RUN(run_layer_norm)
 {
-    bl_k_layernorm_forward(&self(base)->image, in[1], in[2], self(base)->node->attrs.norm.eps, in[0], out[0], out[1],
-                           out[2]);
+    bl_k_rows rows = rows_of(self(base));
+    bl_k_layernorm_forward(&rows, in[1], in[2], self(base)->node->attrs.norm.eps, in[0], out[0], out[1], out[2]);
     return BL_OK;
 }
 
 RUN(run_layer_norm_grad)
 {
-    bl_k_layernorm_grad(&self(base)->image, in[1], in[2], in[3], in[0], in[4], out[0], out[1], out[2], scratch);
+    bl_k_rows rows = rows_of(self(base));
+    bl_k_layernorm_grad(&rows, in[1], in[2], in[3], in[0], in[4], out[0], out[1], out[2], scratch);
     return BL_OK;
 }
 
@@ -217,6 +225,13 @@ RUN(run_depth_to_space)
     return BL_OK;
 }
 
+/* What is dropped is whole samples, however they lie. */
+static bl_k_shape by_samples(const bl_cpu_kernel *k)
+{
+    int n = (int)shape_of(k, k->node->in[0])->dim[0];
+    return (bl_k_shape){.n = n, .c = (int)(k->count / (size_t)n), .h = 1, .w = 1, .block = 1};
+}
+
 RUN(run_drop_path)
 {
     const bl_dropout_attrs *a = &self(base)->node->attrs.dropout;
@@ -230,43 +245,6 @@ RUN(run_reshape)
     if (in[0] != out[0])
         memcpy(out[0], in[0], (size_t)bl_shape_count(shape_of(self(base), self(base)->node->out[0])) * sizeof(float));
     return BL_OK;
-}
-
-RUN(run_linear)
-{
-    const bl_shape *x = shape_of(self(base), self(base)->node->in[0]),
-                   *y = shape_of(self(base), self(base)->node->out[0]);
-    int rows = (int)x->dim[0], inner = (int)x->dim[1], n_out = (int)y->dim[1];
-    int code = bl_dnnl_gemm(false, true, rows, n_out, inner, in[0], in[1], out[0], err);
-    const float *bias = in[2];
-    float *result = out[0];
-    for (int i = 0; code == BL_OK && bias && i < rows; i++)
-        for (int o = 0; o < n_out; o++)
-            result[(size_t)i * (size_t)n_out + (size_t)o] += bias[o];
-    return code;
-}
-
-RUN(run_linear_grad_data)
-{
-    const bl_shape *dy = shape_of(self(base), self(base)->node->in[0]),
-                   *w = shape_of(self(base), self(base)->node->in[1]);
-    return bl_dnnl_gemm(false, false, (int)dy->dim[0], (int)w->dim[1], (int)dy->dim[1], in[0], in[1], out[0], err);
-}
-
-RUN(run_linear_grad_weights)
-{
-    const bl_shape *x = shape_of(self(base), self(base)->node->in[0]),
-                   *dy = shape_of(self(base), self(base)->node->in[1]);
-    int rows = (int)dy->dim[0], n_out = (int)dy->dim[1];
-    const float *d = in[1];
-    float *dbias = out[1];
-    for (int o = 0; dbias && o < n_out; o++) {
-        double sum = 0;
-        for (int i = 0; i < rows; i++)
-            sum += (double)d[(size_t)i * (size_t)n_out + (size_t)o];
-        dbias[o] = (float)sum;
-    }
-    return bl_dnnl_gemm(true, false, n_out, (int)x->dim[1], rows, in[1], in[0], out[0], err);
 }
 
 RUN(run_loss)
@@ -321,9 +299,6 @@ int bl_cpu_lower_plain(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
         {&bl_op_max_pool, run_max_pool},
         {&bl_op_max_pool_grad, run_max_pool_grad},
         {&bl_op_reshape, run_reshape},
-        {&bl_op_linear, run_linear},
-        {&bl_op_linear_grad_data, run_linear_grad_data},
-        {&bl_op_linear_grad_weights, run_linear_grad_weights},
         {&bl_op_softmax_loss, run_loss},
         {&bl_op_softmax_loss_grad, run_loss_grad},
     };
@@ -339,7 +314,12 @@ int bl_cpu_lower_plain(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
             .n = (int)x->dim[0], .c = (int)x->dim[1], .h = (int)x->dim[2], .w = (int)x->dim[3], .block = cpu->block};
         kernel->count = bl_k_count(&kernel->image);
     }
-    kernel->base.scratch_b = node->op == &bl_op_layer_norm_grad      ? bl_k_layernorm_grad_scratch_b(&kernel->image)
+    if (node->op == &bl_op_drop_path || node->op == &bl_op_drop_path_grad)
+        kernel->image = by_samples(kernel);
+    bl_k_rows rows = {0};
+    if (node->op == &bl_op_layer_norm_grad)
+        rows = rows_of(kernel);
+    kernel->base.scratch_b = node->op == &bl_op_layer_norm_grad      ? bl_k_layernorm_grad_scratch_b(&rows)
                              : node->op == &bl_op_channel_scale_grad ? bl_k_scale_grad_scratch_b(&kernel->image)
                              : node->op == &bl_op_channel_sum        ? bl_k_channel_sum_scratch_b(&kernel->image)
                                                                      : bl_k_excite_scratch_b(&kernel->image);

@@ -19,6 +19,7 @@ static const bl_k_shape shapes[] = {
 
 typedef struct data {
     bl_k_shape s;
+    bl_k_rows at;
     size_t count, pixels, c;
     float *x, *dy, *gamma, *beta, *x_blocked, *dy_blocked, *out;
     double *y, *dx, *dgamma, *dbeta, *mean, *rstd; /* expected */
@@ -28,6 +29,7 @@ typedef struct data {
 static void make(const bl_k_shape *shape, data *d)
 {
     *d = (data){.s = *shape, .c = (size_t)shape->c, .pixels = (size_t)(shape->h * shape->w)};
+    d->at = bl_k_rows_of_image(shape);
     d->count = kt_plain_count(shape);
     d->rows = d->count / d->c;
     d->x = kt_random(d->count, -2, 3, 1);
@@ -80,23 +82,41 @@ static void expect(data *d)
     }
 }
 
+static void compare(data *given)
+{
+    data d = *given;
+    expect(&d);
+    float *mean = kt_floats(d.rows), *rstd = kt_floats(d.rows), *dgamma = kt_floats(d.c), *dbeta = kt_floats(d.c);
+    bl_k_layernorm_forward(&d.at, d.gamma, d.beta, EPS, d.x_blocked, d.out, mean, rstd);
+    kt_same_blocked("y", &d.s, d.out, d.y, TOLERANCE);
+    kt_same("mean", d.rows, mean, d.mean, TOLERANCE);
+    kt_same("rstd", d.rows, rstd, d.rstd, TOLERANCE);
+    void *scratch = kt_memory(bl_k_layernorm_grad_scratch_b(&d.at));
+    bl_k_layernorm_grad(&d.at, d.gamma, mean, rstd, d.x_blocked, d.dy_blocked, d.out, dgamma, dbeta, scratch);
+    kt_same_blocked("dx", &d.s, d.out, d.dx, TOLERANCE);
+    kt_same("dgamma", d.c, dgamma, d.dgamma, TOLERANCE);
+    kt_same("dbeta", d.c, dbeta, d.dbeta, TOLERANCE);
+    bl_k_layernorm_grad(&d.at, d.gamma, mean, rstd, d.x_blocked, d.dy_blocked, d.dy_blocked, dgamma, dbeta, scratch);
+    kt_same_blocked("dx in place of dy", &d.s, d.dy_blocked, d.dx, TOLERANCE);
+}
+
 static void check_layer_norm(const void *argument)
 {
     data d;
     make(argument, &d);
-    expect(&d);
-    float *mean = kt_floats(d.rows), *rstd = kt_floats(d.rows), *dgamma = kt_floats(d.c), *dbeta = kt_floats(d.c);
-    bl_k_layernorm_forward(&d.s, d.gamma, d.beta, EPS, d.x_blocked, d.out, mean, rstd);
-    kt_same_blocked("y", &d.s, d.out, d.y, TOLERANCE);
-    kt_same("mean", d.rows, mean, d.mean, TOLERANCE);
-    kt_same("rstd", d.rows, rstd, d.rstd, TOLERANCE);
-    void *scratch = kt_memory(bl_k_layernorm_grad_scratch_b(&d.s));
-    bl_k_layernorm_grad(&d.s, d.gamma, mean, rstd, d.x_blocked, d.dy_blocked, d.out, dgamma, dbeta, scratch);
-    kt_same_blocked("dx", &d.s, d.out, d.dx, TOLERANCE);
-    kt_same("dgamma", d.c, dgamma, d.dgamma, TOLERANCE);
-    kt_same("dbeta", d.c, dbeta, d.dbeta, TOLERANCE);
-    bl_k_layernorm_grad(&d.s, d.gamma, mean, rstd, d.x_blocked, d.dy_blocked, d.dy_blocked, dgamma, dbeta, scratch);
-    kt_same_blocked("dx in place of dy", &d.s, d.dy_blocked, d.dx, TOLERANCE);
+    compare(&d);
+}
+
+/* Rows of a matrix lie as the pixels of an image that is one block of c channels: n rows, each an image of one pixel.
+ */
+static void check_matrix(const void *argument)
+{
+    const bl_k_shape *m = argument;
+    bl_k_shape rows = {.n = m->n, .c = m->c, .h = 1, .w = 1, .block = 16};
+    data d;
+    make(&rows, &d);
+    d.at = bl_k_rows_of_matrix(m->n, m->c);
+    compare(&d);
 }
 
 static void check_scale(const void *argument)
@@ -151,6 +171,14 @@ static void test_layer_norm(void **state)
     for_shapes("layer norm", check_layer_norm);
 }
 
+static void test_matrix(void **state)
+{
+    static const bl_k_shape matrices[] = {
+        {.n = 9, .c = 16}, {.n = 6, .c = 48}, {.n = 300, .c = 64}, {.n = 1, .c = 1024}};
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
+        kt_each("layer norm of a matrix", check_matrix, &matrices[i]);
+}
+
 static void test_scale(void **state)
 {
     for_shapes("channel scale", check_scale);
@@ -165,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layer_norm),
+        cmocka_unit_test(test_matrix),
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_drop),
     };

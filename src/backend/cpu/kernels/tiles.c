@@ -12,6 +12,7 @@
 #include "backend/cpu/kernels/tiles_dw.h"
 #include "backend/cpu/kernels/tiles_pool.h"
 #include "backend/cpu/kernels/tiles_row.h"
+#include "backend/cpu/kernels/tiles_softmax.h"
 
 /* ---- flat arrays: whole vectors, then a last one on a copy ---- */
 
@@ -78,5 +79,7 @@ const bl_k_tiles BL_K_TILES = {
     .dw_grad_weights = tile_dw_grad_weights,
     .act_forward = tile_act_forward,
     .act_grad = tile_act_grad,
+    .softmax = tile_softmax,
+    .softmax_grad = tile_softmax_grad,
     .add = tile_add,
 };

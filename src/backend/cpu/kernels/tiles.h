@@ -38,12 +38,12 @@ typedef struct bl_k_window_tile {
     const bl_k_affine *affine; /* applied to x as it is read, or NULL */
 } bl_k_window_tile;
 
-/* Rows of a layer normalisation: the channels of a pixel, `block` beside one another, the blocks `apart` floats apart.
- * The next pixel lies `block` floats on. */
-#define BL_K_ROWS 16 /* pixels at a time, at most */
+/* Rows of a layer normalisation: channels, `block` beside one another, the blocks `apart` floats apart, the rows
+ * `next`. */
+#define BL_K_ROWS 16 /* rows at a time, at most */
 typedef struct bl_k_row_tile {
     int c, block;
-    size_t apart;
+    size_t apart, next;
     const float *gamma, *beta; /* plain (c) */
     float eps;
 } bl_k_row_tile;
@@ -66,7 +66,7 @@ typedef struct bl_k_tiles {
     void (*grad_apply)(const float *x, const bl_k_incoming *in, size_t pixels, int block, const bl_k_bn_block *bn,
                        float *dx);
     void (*pool)(const float *x, size_t pixels, int block, const bl_k_affine *affine, float *sum);
-    /* count pixels; mean and rstd get one number each. */
+    /* count rows; mean and rstd get one number each. */
     void (*row_norm)(const bl_k_row_tile *tile, int count, const float *x, float *y, float *mean, float *rstd);
     /* dgamma and dbeta (padded) are added to. dx may be dy. */
     void (*row_norm_grad)(const bl_k_row_tile *tile, int count, const float *x, const float *dy, const float *mean,
@@ -84,6 +84,9 @@ typedef struct bl_k_tiles {
     void (*dw_grad_weights)(const bl_k_dw_tile *tile, const float *x, const float *dy, float *d_w, float *rows);
     void (*act_forward)(size_t count, bl_act act, const float *x, float *y);
     void (*act_grad)(size_t count, bl_act act, const float *x, const float *dy, float *dx);
+    /* In place: of a row; and from a softmax's result and its gradient to that of what it was taken of. */
+    void (*softmax)(size_t n, float *x);
+    void (*softmax_grad)(size_t n, const float *p, float *dp);
     void (*add)(size_t count, const float *a, const float *b, float *y);
 } bl_k_tiles;
 

@@ -1,4 +1,4 @@
-/* Tiles of layer normalisation: a few pixels at a time, so that their channels stay in the cache between the passes.
+/* Tiles of layer normalisation: a few rows at a time, so that their channels stay in the cache between the passes.
  * Included by tiles.c, once for each instruction set. */
 #ifndef BL_BACKEND_CPU_KERNELS_TILES_ROW_H
 #define BL_BACKEND_CPU_KERNELS_TILES_ROW_H
@@ -32,6 +32,8 @@ static vfloat take(const float *v, int c, int count)
 /* Zeros in the lanes of padded channels, which a shifted x does not have. */
 static vfloat mask_of(int c, int count)
 {
+    if (c + BL_V <= count)
+        return v_set(1);
     float lanes[BL_V];
     for (int i = 0; i < BL_V; i++)
         lanes[i] = c + i < count ? 1 : 0;
@@ -55,7 +57,7 @@ static void tile_row_norm(const bl_k_row_tile *t, int count, const float *x, flo
         sum[p] = v_set(0);
     for (int c = 0; c < padded_of(t); c += BL_V)
         for (int p = 0; p < count; p++)
-            sum[p] = v_add(sum[p], v_load(x + place_of(t, c) + p * t->block));
+            sum[p] = v_add(sum[p], v_load(x + place_of(t, c) + (size_t)p * t->next));
     for (int p = 0; p < count; p++) {
         mean[p] = sum_of_lanes(sum[p]) / (float)t->c;
         center[p] = v_set(mean[p]);
@@ -64,7 +66,7 @@ static void tile_row_norm(const bl_k_row_tile *t, int count, const float *x, flo
     for (int c = 0; c < padded_of(t); c += BL_V) {
         vfloat mask = mask_of(c, t->c);
         for (int p = 0; p < count; p++) {
-            vfloat off = v_mul(v_sub(v_load(x + place_of(t, c) + p * t->block), center[p]), mask);
+            vfloat off = v_mul(v_sub(v_load(x + place_of(t, c) + (size_t)p * t->next), center[p]), mask);
             sum[p] = v_fma(off, off, sum[p]);
         }
     }
@@ -75,7 +77,7 @@ static void tile_row_norm(const bl_k_row_tile *t, int count, const float *x, flo
     for (int c = 0; c < padded_of(t); c += BL_V) {
         vfloat gamma = take(t->gamma, c, t->c), beta = take(t->beta, c, t->c);
         for (int p = 0; p < count; p++) {
-            size_t at = place_of(t, c) + (size_t)(p * t->block);
+            size_t at = place_of(t, c) + (size_t)p * t->next;
             v_store(y + at, v_fma(v_mul(v_sub(v_load(x + at), center[p]), sum[p]), gamma, beta));
         }
     }
@@ -93,7 +95,7 @@ static void tile_row_norm_grad(const bl_k_row_tile *t, int count, const float *x
     for (int c = 0; c < padded_of(t); c += BL_V) {
         vfloat gamma = take(t->gamma, c, t->c), d_gamma = v_load(dgamma + c), d_beta = v_load(dbeta + c);
         for (int p = 0; p < count; p++) {
-            size_t at = place_of(t, c) + (size_t)(p * t->block);
+            size_t at = place_of(t, c) + (size_t)p * t->next;
             vfloat d = v_load(dy + at), g = v_mul(d, gamma);
             vfloat xhat = v_mul(v_sub(v_load(x + at), center[p]), scale[p]);
             sum_g[p] = v_add(sum_g[p], g);
@@ -111,7 +113,7 @@ static void tile_row_norm_grad(const bl_k_row_tile *t, int count, const float *x
     for (int c = 0; c < padded_of(t); c += BL_V) {
         vfloat gamma = take(t->gamma, c, t->c), mask = mask_of(c, t->c);
         for (int p = 0; p < count; p++) {
-            size_t at = place_of(t, c) + (size_t)(p * t->block);
+            size_t at = place_of(t, c) + (size_t)p * t->next;
             vfloat g = v_mul(v_load(dy + at), gamma), xhat = v_mul(v_sub(v_load(x + at), center[p]), scale[p]);
             vfloat rest = v_sub(v_sub(g, sum_g[p]), v_mul(xhat, sum_gx[p]));
             v_store(dx + at, v_mul(v_mul(rest, scale[p]), mask));
