@@ -33,6 +33,9 @@ struct bl_cpu_kernel {
     bool ran;
 };
 
+/* True where the node is a convolution that these kernels do, and do better. */
+bool bl_cpu_lower_winograd(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel);
+
 bl_cpu_lowering bl_cpu_lower_attention, bl_cpu_lower_conv, bl_cpu_lower_detect, bl_cpu_lower_linear, bl_cpu_lower_norm,
     bl_cpu_lower_plain;
 

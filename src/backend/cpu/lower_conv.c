@@ -1,4 +1,4 @@
-/* Convolutions: depthwise ones by the project's kernels, the others by oneDNN. */
+/* Convolutions: depthwise ones and those of 3 x 3 by the project's kernels, the others by oneDNN. */
 #include "backend/cpu/internal.h"
 #include "backend/cpu/kernels/depthwise.h"
 #include "graph/op.h"
@@ -110,6 +110,8 @@ static int lower_dense(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
 
 int bl_cpu_lower_conv(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel, bl_error *err)
 {
+    if (!bl_cpu_is_depthwise(graph, node) && bl_cpu_lower_winograd(cpu, graph, node, kernel))
+        return BL_OK;
     if (!bl_cpu_is_depthwise(graph, node))
         return lower_dense(cpu, graph, node, kernel, err);
     bl_k_dw dw = describe_depthwise(graph, node, cpu->block);

@@ -13,6 +13,7 @@
 #include "backend/cpu/kernels/tiles_pool.h"
 #include "backend/cpu/kernels/tiles_row.h"
 #include "backend/cpu/kernels/tiles_softmax.h"
+#include "backend/cpu/kernels/tiles_wino.h"
 
 /* ---- flat arrays: whole vectors, then a last one on a copy ---- */
 
@@ -77,6 +78,12 @@ const bl_k_tiles BL_K_TILES = {
     .dw_forward = tile_dw_forward,
     .dw_grad_data = tile_dw_grad_data,
     .dw_grad_weights = tile_dw_grad_weights,
+    .wino_input = tile_wino_input,
+    .wino_output_grad = tile_wino_output_grad,
+    .wino_output = tile_wino_output,
+    .wino_filters = tile_wino_filters,
+    .wino_filter_grad = tile_wino_filter_grad,
+    .wino_gemm = tile_wino_gemm,
     .act_forward = tile_act_forward,
     .act_grad = tile_act_grad,
     .softmax = tile_softmax,

@@ -48,6 +48,28 @@ typedef struct bl_k_row_tile {
     float eps;
 } bl_k_row_tile;
 
+/* The Winograd convolutions (winograd.h). Channels c are whole blocks here. */
+typedef struct bl_k_wino_image {
+    int block, c, h, w;
+} bl_k_wino_image;
+
+/* Plain filters of 3 x 3: of input i and output o at i * in_apart + o * out_apart, turned round by half a circle or
+ * not. */
+typedef struct bl_k_wino_filters {
+    int n_in, n_in_padded, n_out;
+    size_t in_apart, out_apart;
+    bool turn;
+} bl_k_wino_filters;
+
+/* C (rows, panel) = or += A (rows, depth) B (depth, panel); rows are even, those of B and C a panel of 2 v floats
+ * apart. */
+typedef struct bl_k_wino_gemm {
+    int rows, depth;
+    size_t a_row, a_step; /* floats between A's rows and columns */
+    bool whole_panel;     /* else only its first v channels */
+    bool add;
+} bl_k_wino_gemm;
+
 /* Floats of a row with its padding. */
 static inline size_t bl_k_dw_row_floats(int iw, int k, int stride, int pad, int block)
 {
@@ -82,6 +104,18 @@ typedef struct bl_k_tiles {
                        float *rows);
     void (*dw_grad_data)(const bl_k_dw_tile *tile, const float *dy, const float *w, float *dx, float *rows);
     void (*dw_grad_weights)(const bl_k_dw_tile *tile, const float *x, const float *dy, float *d_w, float *rows);
+    /* B' d B of the 6 x 6 part at (y0, x0), all channels: number e of channel c to v[e * apart + c]. */
+    void (*wino_input)(const bl_k_wino_image *image, const float *x, int y0, int x0, float *v, size_t apart);
+    /* A e A' of the 4 x 4 part at (y0, x0); panels lie panel_apart floats apart. */
+    void (*wino_output_grad)(const bl_k_wino_image *image, const float *dy, int y0, int x0, float *out, size_t apart,
+                             size_t panel_apart);
+    /* A' m A to the 4 x 4 part at (y0, x0), as far as it lies in the image. */
+    void (*wino_output)(const bl_k_wino_image *image, const float *m, size_t apart, size_t panel_apart, int y0, int x0,
+                        float *y);
+    /* G g G' of one panel of outputs, [n_in_padded][panel], and G' du G back. */
+    void (*wino_filters)(const bl_k_wino_filters *filters, const float *w, int panel, float *u, size_t apart);
+    void (*wino_filter_grad)(const bl_k_wino_filters *filters, const float *du, size_t apart, int panel, float *dw);
+    void (*wino_gemm)(const bl_k_wino_gemm *gemm, const float *a, const float *b, float *c);
     void (*act_forward)(size_t count, bl_act act, const float *x, float *y);
     void (*act_grad)(size_t count, bl_act act, const float *x, const float *dy, float *dx);
     /* In place: of a row; and from a softmax's result and its gradient to that of what it was taken of. */
