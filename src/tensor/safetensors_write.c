@@ -27,8 +27,9 @@ static int add_texts(json_t *header, const bl_st_text *texts, int n_texts, bl_er
     if (n_texts > 0 && json_object_set_new(header, BL_ST_METADATA, object) != 0)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for metadata");
     for (int i = 0; i < n_texts; i++) {
-        json_t *value = json_string(texts[i].value); /* NULL for what is no UTF-8, too */
-        if (json_object_get(object, texts[i].key) || json_object_set_new(object, texts[i].key, value) != 0)
+        bool twice = json_object_get(object, texts[i].key) != NULL;
+        json_t *value = twice ? NULL : json_string(texts[i].value); /* NULL for what is no UTF-8, too */
+        if (json_object_set_new(object, texts[i].key, value) != 0)
             return BL_FAIL(err, BL_ERR_INTERNAL, "the metadata '%s' cannot be written", texts[i].key);
     }
     return BL_OK;

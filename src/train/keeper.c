@@ -114,8 +114,8 @@ static int resume(bl_keeper *k, bl_error *err)
     int64_t batches = bl_loader_batches(t->loader);
     if (code == BL_OK &&
         (t->epoch >= INT64_MAX / batches || t->batch > batches || t->step > t->epoch * batches + t->batch))
-        code = BL_FAIL(err, BL_ERR_FORMAT, "checkpoint '%s': step %lld is not batch %lld of epoch %lld", path,
-                       (long long)t->step, (long long)t->batch, (long long)t->epoch + 1);
+        code = BL_FAIL(err, BL_ERR_FORMAT, "checkpoint '%s': step %lld is not after %lld epochs and %lld batches", path,
+                       (long long)t->step, (long long)t->epoch, (long long)t->batch);
     if (code == BL_OK) {
         if (differences.len > 0)
             bl_log_warn("resumed otherwise than it began: %s", bl_str_text(&differences));
