@@ -1,5 +1,12 @@
-/* Inner loops of the Winograd convolutions (winograd.h). Part of tiles.c. A panel is 2 BL_V channels beside one
+/* Inner loops of the Winograd convolutions (winograd.h). Included by tiles.c, once for each
+ * instruction set. A panel is 2 BL_V channels beside one
  * another. Transformed data are 36 matrices, `apart` floats between them. */
+
+#ifndef BL_BACKEND_CPU_KERNELS_TILES_WINO_H
+#define BL_BACKEND_CPU_KERNELS_TILES_WINO_H
+
+#include "backend/cpu/kernels/act_simd.h"
+#include "backend/cpu/kernels/tiles.h"
 
 #define WINO_E     36
 #define WINO_PANEL (2 * BL_V)
@@ -243,3 +250,5 @@ static void tile_wino_gemm(const bl_k_wino_gemm *g, const float *a, const float 
     }
 #undef WINO_ROWS
 }
+
+#endif
