@@ -35,6 +35,7 @@ int main(int argc, char **argv)
     int size = atoi(argv[3]), n = atoi(argv[4]), classes = atoi(argv[5]);
     float *logits = calloc((size_t)n * (size_t)classes, sizeof *logits);
     bl_exec_options options = {.n_threads = 2};
+    int code = 0;
     if (!logits || bl_params_new(&params, &err) != BL_OK || bl_params_new(&other, &err) != BL_OK ||
         build(params, argv[1], n, size, classes, &graph, &err) != BL_OK ||
         build(other, argv[1], n, size, classes + 1, &unused, &err) != BL_OK ||
@@ -42,9 +43,9 @@ int main(int argc, char **argv)
         bl_weights_load(argv[2], params, other, false, &fresh, &err) != BL_OK ||
         bl_fs_read(argv[6], (size_t)1 << 30, &images, NULL, &err) != BL_OK ||
         bl_exec_bind(exec, "images", images, &err) != BL_OK || bl_exec_run(exec, &err) != BL_OK ||
-        bl_exec_read(exec, "logits", logits, (int64_t)n * classes, &err) != BL_OK)
-        return bl_log_error(&err);
-    int code = bl_fs_replace(argv[7], logits, (size_t)n * (size_t)classes * sizeof *logits, &err);
+        bl_exec_read(exec, "logits", logits, (int64_t)n * classes, &err) != BL_OK ||
+        bl_fs_replace(argv[7], logits, (size_t)n * (size_t)classes * sizeof *logits, &err) != BL_OK)
+        code = bl_log_error(&err);
     bl_exec_free(exec);
     bl_graph_free(unused);
     bl_params_free(params);
