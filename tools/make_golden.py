@@ -17,6 +17,7 @@ import torch
 import torchvision
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from formula import uniform  # noqa: E402
 import reference_models  # noqa: E402
 import reference_yolov7  # noqa: E402
 
@@ -32,17 +33,6 @@ SETUPS = {'convnext_tiny': (64, 0.002, 0), 'deit_small': (48, 2e-4, 0), 'deit_ti
           'yolov7': (96, 1e-4, 2.6), 'yolov7_tiny': (96, 1e-4, 2.7), 'yolov7_w6': (192, 1e-5, 3)}
 STEPS, MOMENTUM = 10, 0.9
 MASK = (1 << 64) - 1
-
-
-def uniform(stream, count):
-    """Numbers in [-1, 1): splitmix64 of (stream << 32) + index."""
-    with np.errstate(over='ignore'):
-        z = (np.uint64(stream) << np.uint64(32)) + np.arange(count, dtype=np.uint64)
-        z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-    return (z >> np.uint64(40)).astype(np.float64) / (1 << 23) - 1
 
 
 def value(name, shape, stream, shift):

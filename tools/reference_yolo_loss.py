@@ -15,6 +15,9 @@ import numpy as np
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from formula import uniform  # noqa: E402
+
 torch.set_default_dtype(torch.float64)
 
 P5 = [[(12, 16), (19, 36), (40, 28)], [(36, 75), (76, 55), (72, 146)], [(142, 110), (192, 243), (459, 401)]]
@@ -29,17 +32,6 @@ CASES = {
     'auxiliary': (3, 4, True, 256, 0.05, 30),
     'empty': (2, 4, False, 64, 0, 1),
 }
-
-
-def uniform(stream, count):
-    """Numbers in [-1, 1): splitmix64 of (stream << 32) + index."""
-    with np.errstate(over='ignore'):
-        z = (np.uint64(stream) << np.uint64(32)) + np.arange(count, dtype=np.uint64)
-        z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-    return (z >> np.uint64(40)).astype(np.float64) / (1 << 23) - 1
 
 
 def make_heads(case, n_images, n_classes, auxiliary, size):

@@ -1,20 +1,14 @@
 /* The project's depthwise kernels against oneDNN's, on the layers of MobileNetV3-Large at 224 x 224: both run in turn,
  * so that what disturbs the machine disturbs both. Both take and give plain filters and blocked images. */
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "backend/cpu/dnnl_adapter.h"
 #include "backend/cpu/kernels/depthwise.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/options.h"
-
-#define MAX_REPEATS 1000
-#define MIN_REPEATS 3 /* slow layers get no more when they have taken long enough */
-#define ENOUGH_NS   (5 * BL_NS_PER_S)
+#include "paired.h"
 
 typedef struct layer {
     int channels, side, k, stride, count; /* count: of such layers in the model */
@@ -27,13 +21,10 @@ static const layer layers[] = {
 };
 #define N_LAYERS (sizeof layers / sizeof *layers)
 
-enum { FORWARD, GRAD_DATA, GRAD_WEIGHTS, N_KINDS };
-static const char *const kind_names[N_KINDS] = {"forward", "data gradient", "weights gradient"};
-
 typedef struct bench {
     bl_dnnl *dnnl;
     int64_t batch, threads, repeats;
-    double totals[N_KINDS][2]; /* ms of a step: own, oneDNN */
+    double totals[PAIRED_KINDS][2]; /* ms of a step: own, oneDNN */
 } bench;
 
 typedef struct rig {
@@ -42,23 +33,8 @@ typedef struct rig {
     float *x, *w, *y, *out[2]; /* out: own, oneDNN */
     void *scratch[2];
     size_t out_count;
+    int kind;
 } rig;
-
-static float *floats(size_t count, float scale)
-{
-    void *memory = NULL;
-    if (posix_memalign(&memory, 64, (count + 16) * sizeof(float)) != 0) {
-        fputs("out of memory\n", stderr);
-        exit(1);
-    }
-    float *data = memory;
-    uint32_t state = 1;
-    for (size_t i = 0; i < count + 16; i++) {
-        state = state * 1664525u + 1013904223u;
-        data[i] = scale * ((float)(state >> 8) / 8388608.0f - 1);
-    }
-    return data;
-}
 
 static int open_rig(const bench *b, const layer *l, int kind, rig *r, bl_error *err)
 {
@@ -88,20 +64,19 @@ static int open_rig(const bench *b, const layer *l, int kind, rig *r, bl_error *
                               .dilation = {1, 1},
                               .groups = l->channels,
                               .block = block};
-    static const bl_dnnl_conv_kind kinds[N_KINDS] = {BL_DNNL_FORWARD, BL_DNNL_GRAD_DATA, BL_DNNL_GRAD_WEIGHTS};
-    int code = bl_dnnl_conv_new(b->dnnl, &desc, kinds[kind], false, &r->conv, err);
+    int code = bl_dnnl_conv_new(b->dnnl, &desc, (bl_dnnl_conv_kind)kind, false, &r->conv, err);
     if (code != BL_OK)
         return code;
     size_t x = (size_t)n * padded * (size_t)(l->side * l->side), y = (size_t)n * padded * (size_t)(out * out);
     size_t w = (size_t)(l->channels * l->k * l->k);
-    r->x = floats(x, 1);
-    r->w = floats(w, 1);
-    r->y = floats(y, 1);
-    r->out_count = kind == FORWARD ? y : kind == GRAD_DATA ? x : w;
+    r->x = paired_floats(x, 1);
+    r->w = paired_floats(w, 1);
+    r->y = paired_floats(y, 1);
+    r->out_count = kind == PAIRED_FORWARD ? y : kind == PAIRED_GRAD_DATA ? x : w;
     for (int i = 0; i < 2; i++)
-        r->out[i] = floats(r->out_count, 0);
-    r->scratch[0] = floats(bl_k_dw_scratch_b(&r->dw) / sizeof(float), 0);
-    r->scratch[1] = floats(bl_dnnl_conv_scratch_b(r->conv) / sizeof(float), 0);
+        r->out[i] = paired_floats(r->out_count, 0);
+    r->scratch[0] = paired_floats(bl_k_dw_scratch_b(&r->dw) / sizeof(float), 0);
+    r->scratch[1] = paired_floats(bl_dnnl_conv_scratch_b(r->conv) / sizeof(float), 0);
     return BL_OK;
 }
 
@@ -117,76 +92,38 @@ static void close_rig(rig *r)
     }
 }
 
-static int run_one(rig *r, int kind, int who, bl_error *err)
+static int run_one(void *of, int who, bl_error *err)
 {
+    rig *r = of;
+    int kind = r->kind;
     float *out = r->out[who];
     void *scratch = r->scratch[who];
     if (who == 1)
-        return kind == FORWARD     ? bl_dnnl_conv_forward(r->conv, r->x, r->w, NULL, out, scratch, true, err)
-               : kind == GRAD_DATA ? bl_dnnl_conv_grad_data(r->conv, r->y, r->w, out, scratch, err)
-                                   : bl_dnnl_conv_grad_weights(r->conv, r->x, r->y, out, NULL, scratch, err);
-    if (kind == FORWARD)
+        return kind == PAIRED_FORWARD     ? bl_dnnl_conv_forward(r->conv, r->x, r->w, NULL, out, scratch, true, err)
+               : kind == PAIRED_GRAD_DATA ? bl_dnnl_conv_grad_data(r->conv, r->y, r->w, out, scratch, err)
+                                          : bl_dnnl_conv_grad_weights(r->conv, r->x, r->y, out, NULL, scratch, err);
+    if (kind == PAIRED_FORWARD)
         bl_k_dw_forward(&r->dw, NULL, r->x, r->w, NULL, out, scratch);
-    else if (kind == GRAD_DATA)
+    else if (kind == PAIRED_GRAD_DATA)
         bl_k_dw_grad_data(&r->dw, r->y, r->w, out, scratch);
     else
         bl_k_dw_grad_weights(&r->dw, NULL, r->x, r->y, out, NULL, scratch);
     return BL_OK;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The largest difference between the two results against their largest value: a benchmark of wrong results is none. */
-static double difference(const rig *r)
-{
-    double worst = 0, top = 0;
-    for (size_t i = 0; i < r->out_count; i++) {
-        worst = fmax(worst, fabs((double)r->out[0][i] - (double)r->out[1][i]));
-        top = fmax(top, fabs((double)r->out[1][i]));
-    }
-    return worst / top;
-}
-
 static int measure(bench *b, const layer *l, int kind, bl_error *err)
 {
-    static double ms[2][MAX_REPEATS];
     rig r;
     int code = open_rig(b, l, kind, &r, err);
     if (code != BL_OK)
         return code;
-    int64_t begin_ns = bl_clock_ns(), n_rounds = 0;
-    for (int64_t i = -1; code == BL_OK && i < b->repeats; i++) { /* the first round only warms up */
-        if (i >= MIN_REPEATS && bl_clock_ns() - begin_ns > ENOUGH_NS)
-            break;
-        for (int who = 0; code == BL_OK && who < 2; who++) {
-            int64_t start_ns = bl_clock_ns();
-            code = run_one(&r, kind, who, err);
-            if (i >= 0)
-                ms[who][i] = (double)(bl_clock_ns() - start_ns) / 1e6;
-        }
-        n_rounds = i + 1;
-    }
-    if (code == BL_OK && !(difference(&r) < 1e-4))
-        code = BL_FAIL(err, BL_ERR_INTERNAL, "the two results differ by %g", difference(&r));
-    if (code == BL_OK) {
-        size_t n = (size_t)n_rounds;
-        double flop = 2.0 * (double)b->batch * l->channels * r.dw.oh * r.dw.ow * l->k * l->k;
-        double median[2];
-        printf("%-17s %4d x %3d  k%d s%d", kind_names[kind], l->channels, l->side, l->k, l->stride);
-        for (int who = 0; who < 2; who++) {
-            qsort(ms[who], n, sizeof *ms[who], by_size);
-            median[who] = (ms[who][n / 2] + ms[who][(n - 1) / 2]) / 2;
-            printf("  %8.3f [%.3f, %.3f] %6.1f", median[who], ms[who][n / 4], ms[who][n - 1 - n / 4],
-                   flop / median[who] / 1e6);
-            b->totals[kind][who] += l->count * median[who];
-        }
-        printf("  %6.2fx  %s\n", median[1] / median[0], bl_dnnl_conv_implementation(r.conv));
-        fflush(stdout);
-    }
+    r.kind = kind;
+    paired pair = {.run = run_one, .rig = &r, .out = {r.out[0], r.out[1]}, .out_count = r.out_count};
+    printf("%-17s %4d x %3d  k%d s%d", paired_kind_names[kind], l->channels, l->side, l->k, l->stride);
+    double flop = 2.0 * (double)b->batch * l->channels * r.dw.oh * r.dw.ow * l->k * l->k, median[2] = {0};
+    code = paired_measure(&pair, b->repeats, flop, bl_dnnl_conv_implementation(r.conv), median, err);
+    for (int who = 0; code == BL_OK && who < 2; who++)
+        b->totals[kind][who] += l->count * median[who];
     close_rig(&r);
     return code;
 }
@@ -201,16 +138,16 @@ static int run(bench *b, bl_error *err)
            "gain.\n\n",
            (int)b->batch, (int)b->threads, (int)b->repeats, bl_k_isa_name(bl_k_active()), bl_dnnl_version());
     printf("%-37s  %-32s  %-32s\n", "layer: channels x side, filter", "own", "oneDNN");
-    for (int kind = 0; kind < N_KINDS; kind++)
+    for (int kind = 0; kind < PAIRED_KINDS; kind++)
         for (size_t i = 0; code == BL_OK && i < N_LAYERS; i++)
             code = measure(b, &layers[i], kind, err);
     bl_dnnl_close(b->dnnl);
     if (code != BL_OK)
         return code;
     printf("\nall %d layers of a step, ms:\n", 15);
-    for (int kind = 0; kind < N_KINDS; kind++)
-        printf("%-17s own %8.2f  oneDNN %8.2f  %6.2fx\n", kind_names[kind], b->totals[kind][0], b->totals[kind][1],
-               b->totals[kind][1] / b->totals[kind][0]);
+    for (int kind = 0; kind < PAIRED_KINDS; kind++)
+        printf("%-17s own %8.2f  oneDNN %8.2f  %6.2fx\n", paired_kind_names[kind], b->totals[kind][0],
+               b->totals[kind][1], b->totals[kind][1] / b->totals[kind][0]);
     return BL_OK;
 }
 
@@ -220,7 +157,7 @@ int main(int argc, char **argv)
     const bl_option options[] = {
         {BL_OPT_INT, 'b', "batch", "N", "Images (default: 16).", &b.batch, 1, 4096},
         {BL_OPT_INT, 't', "threads", "N", "Threads (default: all processors).", &b.threads, 1, 1024},
-        {BL_OPT_INT, 'r', "repeats", "N", "Rounds (default: 11).", &b.repeats, 1, MAX_REPEATS},
+        {BL_OPT_INT, 'r', "repeats", "N", "Rounds (default: 11).", &b.repeats, 1, PAIRED_MAX_REPEATS},
     };
     const bl_command command = {.program = "bench_depthwise",
                                 .summary = "Measures the project's depthwise kernels against oneDNN's.",

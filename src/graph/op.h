@@ -43,6 +43,9 @@ typedef struct bl_op {
 
 #define BL_SHAPE_ABSENT ((bl_shape){.n_dims = -1})
 
+/* For `infer`: one output, of the first input's shape. */
+int bl_op_infer_first(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err);
+
 /* All ops, in the order of the families' files; NULL ends the table. */
 extern const bl_op *const bl_op_table[];
 const bl_op *bl_op_find(const char *name);

@@ -76,12 +76,6 @@ static int reference_attention(const bl_ref_call *call, bl_error *err)
     return BL_OK;
 }
 
-static int infer_attention_grad(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
-{
-    out[0] = *in[0];
-    return BL_OK;
-}
-
 /* What token t's row of the result gives to all queries, keys and values of the head; p and dp: T numbers each. */
 static void give_back(const head *a, int64_t t, const double *dy, double *dq, double *p, double *dp)
 {
@@ -136,5 +130,5 @@ const bl_op bl_op_attention_grad = {.name = "attention_grad",
                                     .max_in = 2,
                                     .n_out = 1,
                                     .layout = BL_OP_PLAIN,
-                                    .infer = infer_attention_grad,
+                                    .infer = bl_op_infer_first,
                                     .reference = reference_attention_grad};

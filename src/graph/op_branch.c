@@ -7,12 +7,6 @@
 
 #include "graph/dropout.h"
 
-static int infer_same(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
-{
-    out[0] = *in[0];
-    return BL_OK;
-}
-
 static int64_t pixels_of(const bl_shape *x)
 {
     return bl_shape_count(x) / x->dim[0] / x->dim[1];
@@ -103,7 +97,7 @@ const bl_op bl_op_channel_scale = {.name = "channel_scale",
                                    .max_in = 2,
                                    .n_out = 1,
                                    .layout = BL_OP_IMAGE,
-                                   .infer = infer_same,
+                                   .infer = bl_op_infer_first,
                                    .gradient = gradient_scale,
                                    .reference = reference_scale};
 const bl_op bl_op_channel_scale_grad = {.name = "channel_scale_grad",
@@ -120,7 +114,7 @@ const bl_op bl_op_channel_shift = {.name = "channel_shift",
                                    .n_out = 1,
                                    .layout = BL_OP_IMAGE,
                                    .in_place = {{1}},
-                                   .infer = infer_same,
+                                   .infer = bl_op_infer_first,
                                    .gradient = gradient_shift,
                                    .reference = reference_shift};
 const bl_op bl_op_channel_sum = {.name = "channel_sum",
@@ -136,7 +130,7 @@ const bl_op bl_op_drop_path = {.name = "drop_path",
                                .n_out = 1,
                                .layout = BL_OP_IMAGE,
                                .in_place = {{1}},
-                               .infer = infer_same,
+                               .infer = bl_op_infer_first,
                                .gradient = gradient_drop,
                                .reference = reference_drop};
 const bl_op bl_op_drop_path_grad = {.name = "drop_path_grad",
@@ -145,5 +139,5 @@ const bl_op bl_op_drop_path_grad = {.name = "drop_path_grad",
                                     .n_out = 1,
                                     .layout = BL_OP_IMAGE,
                                     .in_place = {{1}},
-                                    .infer = infer_same,
+                                    .infer = bl_op_infer_first,
                                     .reference = reference_drop};

@@ -92,12 +92,6 @@ static int reference_detection(const bl_ref_call *call, bl_error *err)
     return BL_OK;
 }
 
-static int infer_scaled(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
-{
-    out[0] = *in[0];
-    return BL_OK;
-}
-
 static int reference_scaled(const bl_ref_call *call, bl_error *err)
 {
     for (int64_t i = 0; i < bl_shape_count(call->in_shape[0]); i++)
@@ -119,5 +113,5 @@ const bl_op bl_op_detection_loss_grad = {.name = "detection_loss_grad",
                                          .n_out = 1,
                                          .layout = BL_OP_PLAIN,
                                          .in_place = {{1}},
-                                         .infer = infer_scaled,
+                                         .infer = bl_op_infer_first,
                                          .reference = reference_scaled};

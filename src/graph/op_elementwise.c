@@ -6,12 +6,6 @@
 #include "graph/act.h"
 #include "graph/dropout.h"
 
-static int infer_same(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
-{
-    out[0] = *in[0];
-    return BL_OK;
-}
-
 static int64_t count_of(const bl_ref_call *call)
 {
     return bl_shape_count(call->out_shape[0]);
@@ -146,7 +140,7 @@ const bl_op bl_op_activation = {.name = "activation",
                                 .n_out = 1,
                                 .layout = BL_OP_IMAGE,
                                 .in_place = {{1}},
-                                .infer = infer_same,
+                                .infer = bl_op_infer_first,
                                 .gradient = gradient_activation,
                                 .reference = reference_activation};
 const bl_op bl_op_activation_grad = {.name = "activation_grad",
@@ -155,7 +149,7 @@ const bl_op bl_op_activation_grad = {.name = "activation_grad",
                                      .n_out = 1,
                                      .layout = BL_OP_IMAGE,
                                      .in_place = {{2}},
-                                     .infer = infer_same,
+                                     .infer = bl_op_infer_first,
                                      .reference = reference_activation_grad};
 const bl_op bl_op_add = {.name = "add",
                          .min_in = 2,
@@ -173,7 +167,7 @@ const bl_op bl_op_gate = {.name = "gate",
                           .layout = BL_OP_IMAGE,
                           .norm_at = 2,
                           .in_place = {{1}},
-                          .infer = infer_same,
+                          .infer = bl_op_infer_first,
                           .gradient = gradient_gate,
                           .reference = reference_gate};
 const bl_op bl_op_gate_grad = {.name = "gate_grad",
@@ -191,7 +185,7 @@ const bl_op bl_op_dropout = {.name = "dropout",
                              .n_out = 1,
                              .layout = BL_OP_IMAGE,
                              .in_place = {{1}},
-                             .infer = infer_same,
+                             .infer = bl_op_infer_first,
                              .gradient = gradient_dropout,
                              .reference = reference_dropout};
 const bl_op bl_op_dropout_grad = {.name = "dropout_grad",
@@ -200,13 +194,13 @@ const bl_op bl_op_dropout_grad = {.name = "dropout_grad",
                                   .n_out = 1,
                                   .layout = BL_OP_IMAGE,
                                   .in_place = {{1}},
-                                  .infer = infer_same,
+                                  .infer = bl_op_infer_first,
                                   .reference = reference_dropout};
 const bl_op bl_op_copy = {.name = "copy",
                           .min_in = 1,
                           .max_in = 1,
                           .n_out = 1,
                           .layout = BL_OP_COPY,
-                          .infer = infer_same,
+                          .infer = bl_op_infer_first,
                           .gradient = gradient_copy,
                           .reference = reference_copy};

@@ -58,12 +58,6 @@ static int reference_loss(const bl_ref_call *call, bl_error *err)
     return BL_OK;
 }
 
-static int infer_loss_grad(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
-{
-    out[0] = *in[0];
-    return BL_OK;
-}
-
 static int reference_loss_grad(const bl_ref_call *call, bl_error *err)
 {
     int64_t n_rows = call->in_shape[0]->dim[0], n_classes = call->in_shape[0]->dim[1];
@@ -91,5 +85,5 @@ const bl_op bl_op_softmax_loss_grad = {.name = "softmax_loss_grad",
                                        .n_out = 1,
                                        .layout = BL_OP_PLAIN,
                                        .in_place = {{1}},
-                                       .infer = infer_loss_grad,
+                                       .infer = bl_op_infer_first,
                                        .reference = reference_loss_grad};

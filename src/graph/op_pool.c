@@ -99,12 +99,6 @@ static int reference_max_pool(const bl_ref_call *call, bl_error *err)
     return BL_OK;
 }
 
-static int infer_max_pool_grad(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
-{
-    out[0] = *in[0];
-    return BL_OK;
-}
-
 static int reference_max_pool_grad(const bl_ref_call *call, bl_error *err)
 {
     const bl_shape *x = call->in_shape[0], *y = call->in_shape[1];
@@ -173,7 +167,7 @@ const bl_op bl_op_max_pool_grad = {.name = "max_pool_grad",
                                    .n_out = 1,
                                    .layout = BL_OP_IMAGE,
                                    .norm_at = 2,
-                                   .infer = infer_max_pool_grad,
+                                   .infer = bl_op_infer_first,
                                    .reference = reference_max_pool_grad};
 const bl_op bl_op_reshape = {.name = "reshape",
                              .min_in = 1,

@@ -62,3 +62,9 @@ const bl_op *bl_op_find(const char *name)
             return bl_op_table[i];
     return NULL;
 }
+
+int bl_op_infer_first(const bl_node *node, const bl_shape *const *in, bl_shape *out, bl_error *err)
+{
+    out[0] = *in[0];
+    return BL_OK;
+}

@@ -51,7 +51,9 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
          "Learning rate (default: 0.05 for sgd, 0.01 for detectors by sgd, 0.001 for the others).", &o->lr, 0, 0},
         {BL_OPT_FLOAT, 0, "momentum", "M", "Of sgd (default: 0.9).", &r->momentum, 0, 0},
         {BL_OPT_FLAG, 0, "nesterov", NULL, "Nesterov's momentum.", &r->nesterov, 0, 0},
-        {BL_OPT_FLOAT, 0, "weight-decay", "D", "Of all parameters (default: 0).", &r->weight_decay, 0, 0},
+        {BL_OPT_FLOAT, 0, "weight-decay", "D",
+         "Of all parameters; with --nominal-batch, as in YOLOv7's training, of filters alone (default: 0).",
+         &r->weight_decay, 0, 0},
         {BL_OPT_STRING, 0, "schedule", "NAME", "constant, cosine or linear, to 0 at the end (default: constant).",
          &r->schedule, 0, 0},
         {BL_OPT_INT, 0, "warmup-steps", "N", "Steps in which the rate rises to its peak (default: 0).",
@@ -161,13 +163,15 @@ static int take_words(bl_train_options *o, raw *r, bl_error *err)
     }
     if (!bl_optim_kind_from_name(r->optimizer, &o->optim.kind))
         return no_such("--optimizer", r->optimizer, "sgd, adam, adamw", err);
-    if (!bl_schedule_kind_from_name(r->schedule, &o->schedule))
+    /* A schedule in steps has no options here that would say when it drops. */
+    if (!bl_schedule_kind_from_name(r->schedule, &o->schedule) || o->schedule == BL_SCHEDULE_STEP)
         return no_such("--schedule", r->schedule, "constant, cosine, linear", err);
     if (r->recompute && !bl_recompute_from_name(r->recompute, &o->recompute))
         return no_such("--recompute", r->recompute, "none, cheap, all", err);
     o->optim.momentum = r->momentum;
     o->optim.nesterov = r->nesterov;
     o->optim.weight_decay = r->weight_decay;
+    o->optim.decay_all = o->nominal_batch == 0;
     if (isnan(o->lr))
         o->lr = o->optim.kind != BL_OPTIM_SGD ? 0.001 : detects ? 0.01 : 0.05;
     if (!r->eval)

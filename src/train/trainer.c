@@ -67,7 +67,6 @@ static int make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, bl_e
     bl_exec_options options = {.n_threads = (int)o->threads,
                                .profile = o->profile && mode == BL_MODE_TRAIN,
                                .recompute = o->recompute,
-
                                .seed = (uint64_t)o->seed};
     return bl_exec_new(&bl_backend_cpu, graph, &options, out, err);
 }

@@ -103,6 +103,7 @@ class Train(TrainerCase):
                             (['resnet9000'], ['resnet9000']), (['tiny_cnn', '-b', '0'], ['-b', "'0'"]),
                             (['tiny_cnn', '-b', '8x'], ["'8x'"]), (['tiny_cnn', '--optimizer', 'sgdd'], ["'sgdd'"]),
                             (['tiny_cnn', '--augment', 'all'], ["'all'"]), (['tiny_cnn', '--schedule', 'x'], ["'x'"]),
+                            (['tiny_cnn', '--schedule', 'step'], ["'step'"]),
                             (['tiny_cnn', '--lr', '-1'], ['--lr']), (['tiny_cnn', '--momentum', '1'], ['--momentum']),
                             (['tiny_cnn', '--label-smoothing', '1'], ['--label-smoothing']),
                             (['tiny_cnn', '--image-size', '9999'], ['image-size']),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Weights that are saved, started from, and fine-tuned with another number of classes."""
+import array
 import os
 import unittest
 
@@ -37,6 +38,19 @@ class Weights(TrainerCase):
         moved = {name for name in first if first[name] != again[name]}
         self.assertEqual(moved, {f'norm{i}.{what}' for i in (1, 2, 3)
                                  for what in ('running_mean', 'running_var', 'num_batches_tracked')})
+
+    def test_decay_is_of_all_parameters(self):
+        """A step with decay d differs from one without by rate * d * what stood there, in normalisations too."""
+        for decay in '0', '0.5':
+            self.train(*SMALL, '-q', '--steps', '1', '--no-eval', '--lr', '0.1', '--momentum', '0', '--weight-decay', decay,
+                       '--save', decay)
+        plain, decayed = self.tensors('0'), self.tensors('0.5')
+        for i in 1, 2, 3:  # their scales start as ones
+            name = f'norm{i}.weight'
+            a, b = (array.array('f', tensors[name][2]) for tensors in (plain, decayed))
+            self.assertGreater(len(a), 0)
+            for x, y in zip(a, b):
+                self.assertAlmostEqual(x - y, 0.1 * 0.5 * 1, places=5, msg=name)
 
     def test_the_best_weights(self):
         out, _ = self.train(*SMALL, '-q', '-e', '6', '--lr', '0.3', '--seed', '3', '--save-best', 'best',

@@ -33,6 +33,13 @@ struct bl_cpu_kernel {
     bool ran;
 };
 
+/* The values of the convolution that a node belongs to, be it forward or one of its gradients. */
+typedef struct bl_cpu_conv {
+    bl_value x, w, y;
+    bool bias;
+} bl_cpu_conv;
+bl_cpu_conv bl_cpu_conv_of(const bl_node *node);
+
 /* True where the node is a convolution that these kernels do, and do better. */
 bool bl_cpu_lower_winograd(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel);
 

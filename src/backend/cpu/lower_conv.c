@@ -3,24 +3,18 @@
 #include "backend/cpu/kernels/depthwise.h"
 #include "graph/op.h"
 
-/* x, w and y of the convolution that a node belongs to. */
-typedef struct conv_values {
-    bl_value x, w, y;
-    bool bias;
-} conv_values;
-
-static conv_values values_of(const bl_node *node)
+bl_cpu_conv bl_cpu_conv_of(const bl_node *node)
 {
     if (node->op == &bl_op_conv2d)
-        return (conv_values){node->in[0], node->in[1], node->out[0], node->n_in > 2 && node->in[2] >= 0};
+        return (bl_cpu_conv){node->in[0], node->in[1], node->out[0], node->n_in > 2 && node->in[2] >= 0};
     if (node->op == &bl_op_conv2d_grad_data)
-        return (conv_values){node->out[0], node->in[1], node->in[0], false};
-    return (conv_values){node->in[0], node->in[2], node->in[1], node->n_in > 3 && node->in[3] >= 0};
+        return (bl_cpu_conv){node->out[0], node->in[1], node->in[0], false};
+    return (bl_cpu_conv){node->in[0], node->in[2], node->in[1], node->n_in > 3 && node->in[3] >= 0};
 }
 
 static bl_k_dw describe_depthwise(const bl_graph *graph, const bl_node *node, int block)
 {
-    conv_values v = values_of(node);
+    bl_cpu_conv v = bl_cpu_conv_of(node);
     const bl_shape *x = &graph->values[v.x].shape, *y = &graph->values[v.y].shape;
     return (bl_k_dw){.n = (int)x->dim[0],
                      .c = (int)x->dim[1],
@@ -45,7 +39,7 @@ static int run_depthwise(bl_kernel *base, void *const *in, void *const *out, voi
     else if (k->node->op == &bl_op_conv2d_grad_data)
         bl_k_dw_grad_data(&dw, in[0], in[1], out[0], scratch);
     else
-        bl_k_dw_grad_weights(&dw, norm, in[0], in[1], out[0], values_of(k->node).bias ? out[1] : NULL, scratch);
+        bl_k_dw_grad_weights(&dw, norm, in[0], in[1], out[0], bl_cpu_conv_of(k->node).bias ? out[1] : NULL, scratch);
     return BL_OK;
 }
 
@@ -71,7 +65,7 @@ static int run_grad_weights(bl_kernel *base, void *const *in, void *const *out, 
 
 static int lower_dense(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel, bl_error *err)
 {
-    conv_values v = values_of(node);
+    bl_cpu_conv v = bl_cpu_conv_of(node);
     const bl_shape *x = &graph->values[v.x].shape, *y = &graph->values[v.y].shape;
     const bl_conv_attrs *a = &node->attrs.conv;
     bool plain_x = graph->values[v.x].layout.kind == BL_LAYOUT_PLAIN && graph->values[v.x].kind == BL_VALUE_INPUT;

@@ -1,7 +1,9 @@
 /* Winograd convolutions against their definition in doubles. */
 #include "helpers.h"
 
+#include <omp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/cpu/kernels/winograd.h"
 
@@ -73,8 +75,45 @@ static void test_cases(void **state)
     }
 }
 
+/* Scratch measured for one thread is not overrun when OpenMP's limit has risen since, as a second network may raise it;
+ * and the results are the same. */
+static void check_room(const void *argument)
+{
+    enum { GUARD = 4096 };
+    bl_k_wino t = {.n = 4, .c = 8, .k = 24, .block = 8, .h = 30, .w = 29, .pad = 1, .threads = 1};
+    int limit = omp_get_max_threads();
+    bl_k_shape x_shape = {.n = t.n, .c = t.c, .h = t.h, .w = t.w, .block = t.block};
+    size_t nx = bl_k_count(&x_shape), ny = nx * 3, nw = (size_t)t.c * (size_t)t.k * 9;
+    float *x = kt_random(nx, -1, 1, 1), *dy = kt_random(ny, -1, 1, 2), *w = kt_random(nw, -1, 1, 3);
+    for (int kind = BL_K_WINO_FORWARD; kind <= BL_K_WINO_GRAD_WEIGHTS; kind++) {
+        float *result[2];
+        for (int more = 0; more < 2; more++) {
+            size_t bytes = bl_k_wino_scratch_b(&t, (bl_k_wino_kind)kind);
+            unsigned char *scratch = kt_memory(bytes + GUARD);
+            memset(scratch + bytes, 0x5a, GUARD);
+            result[more] = kt_floats(ny);
+            omp_set_num_threads(more ? 4 : 1);
+            if (kind == BL_K_WINO_FORWARD)
+                bl_k_wino_forward(&t, x, w, result[more], scratch);
+            else if (kind == BL_K_WINO_GRAD_DATA)
+                bl_k_wino_grad_data(&t, dy, w, result[more], scratch);
+            else
+                bl_k_wino_grad_weights(&t, x, dy, result[more], scratch);
+            for (size_t i = 0; i < GUARD; i++)
+                assert_int_equal(scratch[bytes + i], 0x5a);
+        }
+        assert_memory_equal(result[0], result[1], ny * sizeof(float));
+    }
+    omp_set_num_threads(limit);
+}
+
+static void test_no_more_threads_than_room(void **state)
+{
+    kt_each("winograd with room for one thread", check_room, NULL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_no_more_threads_than_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

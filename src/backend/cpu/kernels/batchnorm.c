@@ -11,16 +11,6 @@ size_t bl_k_bn_scratch_b(const bl_k_shape *shape)
     return 2 * (size_t)shape->n * (size_t)bl_k_padded_c(shape) * sizeof(float);
 }
 
-static size_t pixels_of(const bl_k_shape *s)
-{
-    return (size_t)s->h * (size_t)s->w;
-}
-
-static size_t tile_at(const bl_k_shape *s, int n, int cb)
-{
-    return ((size_t)n * (size_t)bl_k_blocks(s->c, s->block) + (size_t)cb) * pixels_of(s) * (size_t)s->block;
-}
-
 /* One thread to a channel block where there are enough of them: its tiles may then still lie in the cache when they
  * are read a second time. Else tile by tile. The sums are the same either way. */
 static bool by_block(const bl_k_shape *s)
@@ -33,7 +23,7 @@ static bool by_block(const bl_k_shape *s)
 static void merge_stats(const bl_k_shape *s, int cb, const float *partial, float *mean, float *var)
 {
     size_t padded = (size_t)bl_k_padded_c(s);
-    double tile = (double)pixels_of(s);
+    double tile = (double)bl_k_pixels(s);
     for (int i = 0; i < bl_k_channels_in(s->c, s->block, cb); i++) {
         size_t c = (size_t)(cb * s->block + i);
         double count = 0, m = 0, m2 = 0;
@@ -53,19 +43,19 @@ static void merge_stats(const bl_k_shape *s, int cb, const float *partial, float
 static void stats_of_tile(const bl_k_shape *s, const bl_k_tiles *tiles, const float *x, int n, int cb, float *partial)
 {
     size_t padded = (size_t)bl_k_padded_c(s), at = (size_t)(cb * s->block);
-    tiles->stats(x + tile_at(s, n, cb), pixels_of(s), s->block, partial + (size_t)n * padded + at,
+    tiles->stats(x + bl_k_tile_at(s, n, cb), bl_k_pixels(s), s->block, partial + (size_t)n * padded + at,
                  partial + (size_t)(s->n + n) * padded + at);
 }
 
 static void apply_to_tile(const bl_k_shape *s, const bl_k_tiles *tiles, const bl_k_affine *affine, const float *x,
                           const float *gate, const float *residual, float *y, int n, int cb)
 {
-    size_t at = tile_at(s, n, cb);
-    tiles->apply(x + at, pixels_of(s), s->block, affine,
+    size_t at = bl_k_tile_at(s, n, cb);
+    tiles->apply(x + at, bl_k_pixels(s), s->block, affine,
                  gate ? gate + (size_t)n * (size_t)bl_k_padded_c(s) + (size_t)(cb * s->block) : NULL,
                  residual ? residual + at : NULL, y + at);
     if (!bl_k_act_keeps_zero(affine->act))
-        bl_k_clear_padding(y + at, pixels_of(s), s->block, bl_k_channels_in(s->c, s->block, cb));
+        bl_k_clear_padding(y + at, bl_k_pixels(s), s->block, bl_k_channels_in(s->c, s->block, cb));
 }
 
 void bl_k_bn_stats(const bl_k_shape *shape, const float *x, float *mean, float *var, void *scratch)
@@ -83,7 +73,7 @@ void bl_k_bn_stats(const bl_k_shape *shape, const float *x, float *mean, float *
 void bl_k_bn_track(const bl_k_shape *shape, float momentum, const float *mean, const float *var, float *running_mean,
                    float *running_var)
 {
-    double n = (double)shape->n * (double)pixels_of(shape);
+    double n = (double)shape->n * (double)bl_k_pixels(shape);
     float unbiased = (float)(n > 1 ? n / (n - 1) : 1);
     for (int c = 0; c < shape->c; c++) {
         running_mean[c] += momentum * (mean[c] - running_mean[c]);
@@ -144,7 +134,7 @@ typedef struct bn_grad {
 static bl_k_incoming incoming_of_tile(const bn_grad *g, int n, int cb)
 {
     size_t per_image = (size_t)n * (size_t)bl_k_padded_c(g->shape) + (size_t)(cb * g->shape->block);
-    return (bl_k_incoming){.dy = g->dy->dy ? g->dy->dy + tile_at(g->shape, n, cb) : NULL,
+    return (bl_k_incoming){.dy = g->dy->dy ? g->dy->dy + bl_k_tile_at(g->shape, n, cb) : NULL,
                            .gate = g->dy->gate ? g->dy->gate + per_image : NULL,
                            .add = g->dy->add ? g->dy->add + per_image : NULL,
                            .add_scale = g->dy->add_scale};
@@ -166,8 +156,8 @@ static void sum_tile(const bn_grad *g, const bl_k_bn_block *bn, int n, int cb)
     const bl_k_shape *s = g->shape;
     size_t padded = (size_t)bl_k_padded_c(s), at = (size_t)(cb * s->block);
     bl_k_incoming in = incoming_of_tile(g, n, cb);
-    g->tiles->grad_sums(g->x + tile_at(s, n, cb), &in, pixels_of(s), s->block, bn, g->partial + (size_t)n * padded + at,
-                        g->partial + (size_t)(s->n + n) * padded + at);
+    g->tiles->grad_sums(g->x + bl_k_tile_at(s, n, cb), &in, bl_k_pixels(s), s->block, bn,
+                        g->partial + (size_t)n * padded + at, g->partial + (size_t)(s->n + n) * padded + at);
 }
 
 /* dx = gamma inv_std (g - sum_g / N - xhat sum_gx / N) = a g + b (x - mean) + c. */
@@ -175,7 +165,7 @@ static void finish_block(const bn_grad *g, int cb, bl_k_bn_block *bn)
 {
     const bl_k_shape *s = g->shape;
     size_t padded = (size_t)bl_k_padded_c(s);
-    double count = (double)s->n * (double)pixels_of(s);
+    double count = (double)s->n * (double)bl_k_pixels(s);
     for (int i = 0; i < s->block; i++) {
         bn->a[i] = bn->b[i] = bn->c[i] = 0;
         if (i >= bl_k_channels_in(s->c, s->block, cb))
@@ -201,8 +191,8 @@ static void apply_grad_to_tile(const bn_grad *g, const bl_k_bn_block *bn, int n,
 {
     const bl_k_shape *s = g->shape;
     bl_k_incoming in = incoming_of_tile(g, n, cb);
-    size_t at = tile_at(s, n, cb);
-    g->tiles->grad_apply(g->x + at, &in, pixels_of(s), s->block, bn, g->dx + at);
+    size_t at = bl_k_tile_at(s, n, cb);
+    g->tiles->grad_apply(g->x + at, &in, bl_k_pixels(s), s->block, bn, g->dx + at);
 }
 
 static void grad_by_block(const bn_grad *g)

@@ -17,6 +17,17 @@ static inline int bl_k_channels_in(int c, int block, int cb)
     return left < block ? left : block;
 }
 
+static inline size_t bl_k_pixels(const bl_k_shape *s)
+{
+    return (size_t)s->h * (size_t)s->w;
+}
+
+/* Where the tile of image n and block cb starts. */
+static inline size_t bl_k_tile_at(const bl_k_shape *s, int n, int cb)
+{
+    return ((size_t)n * (size_t)bl_k_blocks(s->c, s->block) + (size_t)cb) * bl_k_pixels(s) * (size_t)s->block;
+}
+
 /* Copies the block's part of a vector with one number a channel; padding gets 0, and so does all where v is NULL. */
 void bl_k_take_channels(const float *v, int c, int block, int cb, float *out);
 /* The normalisation of block cb. Padded channels become 0 times x plus 0, and the activation of 0 must then be 0:

@@ -5,16 +5,6 @@
 #include "backend/cpu/kernels/block.h"
 #include "graph/dropout.h"
 
-static size_t pixels_of(const bl_k_shape *s)
-{
-    return (size_t)s->h * (size_t)s->w;
-}
-
-static size_t tile_at(const bl_k_shape *s, int n, int cb)
-{
-    return ((size_t)n * (size_t)bl_k_blocks(s->c, s->block) + (size_t)cb) * pixels_of(s) * (size_t)s->block;
-}
-
 void bl_k_scale_forward(const bl_k_shape *shape, const float *gamma, const float *x, float *y)
 {
     const bl_k_tiles *tiles = bl_k_tiles_for(shape->block);
@@ -24,8 +14,8 @@ void bl_k_scale_forward(const bl_k_shape *shape, const float *gamma, const float
         for (int cb = 0; cb < blocks; cb++) {
             bl_k_affine affine = {.act = BL_ACT_NONE};
             bl_k_take_channels(gamma, shape->c, shape->block, cb, affine.scale);
-            tiles->apply(x + tile_at(shape, n, cb), pixels_of(shape), shape->block, &affine, NULL, NULL,
-                         y + tile_at(shape, n, cb));
+            tiles->apply(x + bl_k_tile_at(shape, n, cb), bl_k_pixels(shape), shape->block, &affine, NULL, NULL,
+                         y + bl_k_tile_at(shape, n, cb));
         }
 }
 
@@ -45,9 +35,9 @@ void bl_k_scale_grad(const bl_k_shape *shape, const float *gamma, const float *x
     for (int n = 0; n < shape->n; n++)
         for (int cb = 0; cb < blocks; cb++) {
             float scale[BL_K_BLOCK_MAX];
-            size_t at = tile_at(shape, n, cb);
+            size_t at = bl_k_tile_at(shape, n, cb);
             bl_k_take_channels(gamma, shape->c, shape->block, cb, scale);
-            tiles->gate_grad(x + at, dy + at, pixels_of(shape), shape->block, NULL, scale, dx ? dx + at : NULL,
+            tiles->gate_grad(x + at, dy + at, bl_k_pixels(shape), shape->block, NULL, scale, dx ? dx + at : NULL,
                              sums + (size_t)n * padded + (size_t)(cb * shape->block));
         }
     for (int c = 0; c < shape->c; c++) {
@@ -60,7 +50,7 @@ void bl_k_scale_grad(const bl_k_shape *shape, const float *gamma, const float *x
 
 void bl_k_drop_path(const bl_k_shape *shape, const bl_k_dropout *dropout, const float *x, float *y)
 {
-    size_t each = (size_t)bl_k_padded_c(shape) * pixels_of(shape);
+    size_t each = (size_t)bl_k_padded_c(shape) * bl_k_pixels(shape);
     float scale = 1 / (1 - dropout->p);
 #pragma omp parallel for schedule(static)
     for (int n = 0; n < shape->n; n++) {

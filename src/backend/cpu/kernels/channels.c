@@ -4,22 +4,12 @@
 
 #include "backend/cpu/kernels/block.h"
 
-static size_t pixels_of(const bl_k_shape *s)
-{
-    return (size_t)s->h * (size_t)s->w;
-}
-
-static size_t tile_at(const bl_k_shape *s, int n, int cb)
-{
-    return ((size_t)n * (size_t)bl_k_blocks(s->c, s->block) + (size_t)cb) * pixels_of(s) * (size_t)s->block;
-}
-
 static void copy_one_channel(const bl_k_shape *from_shape, const float *from, int from_c, const bl_k_shape *to_shape,
                              float *to, int to_c, int n)
 {
-    size_t block = (size_t)to_shape->block, pixels = pixels_of(to_shape);
-    from += tile_at(from_shape, n, from_c / from_shape->block) + (size_t)(from_c % from_shape->block);
-    to += tile_at(to_shape, n, to_c / to_shape->block) + (size_t)(to_c % to_shape->block);
+    size_t block = (size_t)to_shape->block, pixels = bl_k_pixels(to_shape);
+    from += bl_k_tile_at(from_shape, n, from_c / from_shape->block) + (size_t)(from_c % from_shape->block);
+    to += bl_k_tile_at(to_shape, n, to_c / to_shape->block) + (size_t)(to_c % to_shape->block);
     for (size_t p = 0; p < pixels; p++)
         to[p * block] = from[p * block];
 }
@@ -29,12 +19,12 @@ void bl_k_copy_channels(const bl_k_shape *from_shape, const float *from, int fro
 {
     int block = to_shape->block;
     int whole = from_start % block == 0 && to_start % block == 0 ? count / block : 0;
-    size_t tile = pixels_of(to_shape) * (size_t)block;
+    size_t tile = bl_k_pixels(to_shape) * (size_t)block;
 #pragma omp parallel for collapse(2) schedule(static)
     for (int n = 0; n < to_shape->n; n++)
         for (int cb = 0; cb < whole; cb++)
-            memcpy(to + tile_at(to_shape, n, to_start / block + cb),
-                   from + tile_at(from_shape, n, from_start / block + cb), tile * sizeof *to);
+            memcpy(to + bl_k_tile_at(to_shape, n, to_start / block + cb),
+                   from + bl_k_tile_at(from_shape, n, from_start / block + cb), tile * sizeof *to);
 #pragma omp parallel for schedule(static)
     for (int n = 0; n < to_shape->n; n++)
         for (int c = whole * block; c < count; c++)
@@ -45,7 +35,7 @@ void bl_k_clear_padding_of(const bl_k_shape *shape, float *x)
 {
     int last = bl_k_blocks(shape->c, shape->block) - 1;
     for (int n = 0; n < shape->n; n++)
-        bl_k_clear_padding(x + tile_at(shape, n, last), pixels_of(shape), shape->block,
+        bl_k_clear_padding(x + bl_k_tile_at(shape, n, last), bl_k_pixels(shape), shape->block,
                            bl_k_channels_in(shape->c, shape->block, last));
 }
 
@@ -60,8 +50,8 @@ void bl_k_shift_forward(const bl_k_shape *shape, const float *shift, const float
             for (int i = 0; i < shape->block; i++)
                 affine.scale[i] = 1;
             bl_k_take_channels(shift, shape->c, shape->block, cb, affine.shift);
-            tiles->apply(x + tile_at(shape, n, cb), pixels_of(shape), shape->block, &affine, NULL, NULL,
-                         y + tile_at(shape, n, cb));
+            tiles->apply(x + bl_k_tile_at(shape, n, cb), bl_k_pixels(shape), shape->block, &affine, NULL, NULL,
+                         y + bl_k_tile_at(shape, n, cb));
         }
 }
 
@@ -79,7 +69,7 @@ void bl_k_channel_sum(const bl_k_shape *shape, const float *x, float *sum, void 
 #pragma omp parallel for collapse(2) schedule(static)
     for (int n = 0; n < shape->n; n++)
         for (int cb = 0; cb < blocks; cb++)
-            tiles->pool(x + tile_at(shape, n, cb), pixels_of(shape), shape->block, NULL,
+            tiles->pool(x + bl_k_tile_at(shape, n, cb), bl_k_pixels(shape), shape->block, NULL,
                         sums + (size_t)n * padded + (size_t)(cb * shape->block));
     for (int c = 0; c < shape->c; c++) {
         double total = 0;

@@ -9,16 +9,6 @@ size_t bl_k_excite_scratch_b(const bl_k_shape *shape)
     return 0; /* the tiles' sums go straight to where they belong */
 }
 
-static size_t pixels_of(const bl_k_shape *s)
-{
-    return (size_t)s->h * (size_t)s->w;
-}
-
-static size_t tile_at(const bl_k_shape *s, int n, int cb)
-{
-    return ((size_t)n * (size_t)bl_k_blocks(s->c, s->block) + (size_t)cb) * pixels_of(s) * (size_t)s->block;
-}
-
 static size_t vector_at(const bl_k_shape *s, int n, int cb)
 {
     return (size_t)n * (size_t)bl_k_padded_c(s) + (size_t)(cb * s->block);
@@ -41,10 +31,10 @@ void bl_k_pool_forward(const bl_k_shape *shape, const bl_k_norm *norm, const flo
         for (int cb = 0; cb < blocks; cb++) {
             bl_k_affine affine;
             float *out = mean + vector_at(shape, n, cb);
-            tiles->pool(x + tile_at(shape, n, cb), pixels_of(shape), shape->block, affine_of(norm, shape, cb, &affine),
-                        out);
+            tiles->pool(x + bl_k_tile_at(shape, n, cb), bl_k_pixels(shape), shape->block,
+                        affine_of(norm, shape, cb, &affine), out);
             for (int i = 0; i < shape->block; i++)
-                out[i] /= (float)pixels_of(shape);
+                out[i] /= (float)bl_k_pixels(shape);
             bl_k_clear_padding(out, 1, shape->block, bl_k_channels_in(shape->c, shape->block, cb));
         }
 }
@@ -52,11 +42,11 @@ void bl_k_pool_forward(const bl_k_shape *shape, const bl_k_norm *norm, const flo
 void bl_k_pool_grad(const bl_k_shape *shape, const float *dmean, float *dx)
 {
     int blocks = bl_k_blocks(shape->c, shape->block);
-    size_t pixels = pixels_of(shape);
+    size_t pixels = bl_k_pixels(shape);
 #pragma omp parallel for collapse(2) schedule(static)
     for (int n = 0; n < shape->n; n++)
         for (int cb = 0; cb < blocks; cb++) {
-            float value[BL_K_BLOCK_MAX], *tile = dx + tile_at(shape, n, cb);
+            float value[BL_K_BLOCK_MAX], *tile = dx + bl_k_tile_at(shape, n, cb);
             for (int i = 0; i < shape->block; i++)
                 value[i] = dmean[vector_at(shape, n, cb) + (size_t)i] / (float)pixels;
             for (size_t p = 0; p < pixels; p++)
@@ -75,8 +65,8 @@ void bl_k_gate_forward(const bl_k_shape *shape, const bl_k_norm *norm, const flo
         for (int cb = 0; cb < blocks; cb++) {
             bl_k_affine affine;
             const bl_k_affine *used = affine_of(norm, shape, cb, &affine);
-            tiles->apply(x + tile_at(shape, n, cb), pixels_of(shape), shape->block, used ? used : &identity,
-                         gate + vector_at(shape, n, cb), NULL, y + tile_at(shape, n, cb));
+            tiles->apply(x + bl_k_tile_at(shape, n, cb), bl_k_pixels(shape), shape->block, used ? used : &identity,
+                         gate + vector_at(shape, n, cb), NULL, y + bl_k_tile_at(shape, n, cb));
         }
 }
 
@@ -89,9 +79,9 @@ void bl_k_gate_grad(const bl_k_shape *shape, const bl_k_norm *norm, const float 
     for (int n = 0; n < shape->n; n++)
         for (int cb = 0; cb < blocks; cb++) {
             bl_k_affine affine;
-            size_t at = tile_at(shape, n, cb);
+            size_t at = bl_k_tile_at(shape, n, cb);
             float *sum = dgate + vector_at(shape, n, cb);
-            tiles->gate_grad(x + at, dy + at, pixels_of(shape), shape->block, affine_of(norm, shape, cb, &affine),
+            tiles->gate_grad(x + at, dy + at, bl_k_pixels(shape), shape->block, affine_of(norm, shape, cb, &affine),
                              gate + vector_at(shape, n, cb), dx ? dx + at : NULL, sum);
             bl_k_clear_padding(sum, 1, shape->block, bl_k_channels_in(shape->c, shape->block, cb));
         }

@@ -1,7 +1,5 @@
-/* Inner loops of the Winograd convolutions (winograd.h). Included by tiles.c, once for each
- * instruction set. A panel is 2 BL_V channels beside one
- * another. Transformed data are 36 matrices, `apart` floats between them. */
-
+/* Inner loops of the Winograd convolutions (winograd.h). Included by tiles.c, once for each instruction set. A panel is
+ * 2 BL_V channels beside one another. Transformed data are 36 matrices, `apart` floats between them. */
 #ifndef BL_BACKEND_CPU_KERNELS_TILES_WINO_H
 #define BL_BACKEND_CPU_KERNELS_TILES_WINO_H
 
@@ -76,25 +74,18 @@ BL_INLINE void wino_g_turned(const vfloat *m, int step, vfloat *g, int g_step)
     g[2 * g_step] = v_add(v_mul(sixth, v_sub(s3, s1)), m[5 * step]);
 }
 
-/* The size x size part of a plane whose corner is (y0, x0), zeros outside. */
-BL_INLINE void wino_gather(const bl_k_wino_image *image, const float *plane, int y0, int x0, int size, vfloat *out)
+/* The size x size part of a plane whose corner is (y0, x0), zeros outside; inside: all of it lies in the image. */
+BL_INLINE void wino_gather(const bl_k_wino_image *image, const float *plane, int y0, int x0, int size, bool inside,
+                           vfloat *out)
 {
     for (int y = 0; y < size; y++)
         for (int x = 0; x < size; x++) {
             int iy = y0 + y, ix = x0 + x;
-            bool inside = iy >= 0 && ix >= 0 && iy < image->h && ix < image->w;
-            out[y * size + x] =
-                inside ? v_load(plane + ((size_t)iy * (size_t)image->w + (size_t)ix) * (size_t)image->block) : v_set(0);
+            if (inside || (iy >= 0 && ix >= 0 && iy < image->h && ix < image->w))
+                out[y * size + x] = v_load(plane + ((size_t)iy * (size_t)image->w + (size_t)ix) * (size_t)image->block);
+            else
+                out[y * size + x] = v_set(0);
         }
-}
-
-BL_INLINE void wino_gather_inside(const bl_k_wino_image *image, const float *plane, int y0, int x0, int size,
-                                  vfloat *out)
-{
-    for (int y = 0; y < size; y++)
-        for (int x = 0; x < size; x++)
-            out[y * size + x] =
-                v_load(plane + ((size_t)(y0 + y) * (size_t)image->w + (size_t)(x0 + x)) * (size_t)image->block);
 }
 
 BL_INLINE const float *wino_plane(const bl_k_wino_image *image, const float *x, int first_channel)
@@ -110,9 +101,9 @@ static void tile_wino_input(const bl_k_wino_image *image, const float *x, int y0
         const float *plane = wino_plane(image, x, c);
         vfloat d[WINO_E], t[WINO_E];
         if (inside)
-            wino_gather_inside(image, plane, y0, x0, 6, d);
+            wino_gather(image, plane, y0, x0, 6, true, d);
         else
-            wino_gather(image, plane, y0, x0, 6, d);
+            wino_gather(image, plane, y0, x0, 6, false, d);
         for (int i = 0; i < 6; i++)
             wino_b(d + i, 6, t + i, 6);
         for (int i = 0; i < 6; i++)
@@ -131,9 +122,9 @@ static void tile_wino_output_grad(const bl_k_wino_image *image, const float *dy,
         float *to = out + (size_t)(c / WINO_PANEL) * panel_apart + c % WINO_PANEL;
         vfloat y[16], t[24], r[WINO_E];
         if (inside)
-            wino_gather_inside(image, plane, y0, x0, 4, y);
+            wino_gather(image, plane, y0, x0, 4, true, y);
         else
-            wino_gather(image, plane, y0, x0, 4, y);
+            wino_gather(image, plane, y0, x0, 4, false, y);
         for (int i = 0; i < 4; i++)
             wino_a(y + i, 4, t + i, 4);
         for (int i = 0; i < 6; i++)

@@ -20,10 +20,10 @@ enum { N_PRODUCTS = 36, RESULT = 4 };
 #define MIN_CHANNELS  32
 #define MIN_PARTS_ALL 32 /* fewer parts do not pay for transforming the filters */
 
-/* One convolution as 36 products: of `n_in` channels to `n_out`, from an image of h x w to one of oh x ow. */
+/* One convolution as 36 products, from images of h x w to ones of oh x ow. */
 typedef struct wino_plan {
     const bl_k_tiles *tiles;
-    int n, n_in, n_out, block, h, w, oh, ow, pad;
+    int block, h, w, oh, ow, pad;
     int in_padded, out_padded; /* whole blocks */
     int panel, n_panels;       /* channels a panel; panels of the output */
     int down, across;          /* parts of an image */
@@ -41,9 +41,6 @@ static int padded(int c, int block)
 static wino_plan plan_of(int n, int n_in, int n_out, int block, int h, int w, int pad)
 {
     wino_plan p = {.tiles = bl_k_tiles_for(block),
-                   .n = n,
-                   .n_in = n_in,
-                   .n_out = n_out,
                    .block = block,
                    .h = h,
                    .w = w,
@@ -98,7 +95,8 @@ static int slices_of(const wino_plan *p)
 
 static wino_plan plan_for(const bl_k_wino *s, bl_k_wino_kind kind)
 {
-    int oh = s->h + 2 * s->pad - 2, ow = s->w + 2 * s->pad - 2, n_threads = omp_get_max_threads();
+    int oh = s->h + 2 * s->pad - 2, ow = s->w + 2 * s->pad - 2,
+        n_threads = s->threads > 0 ? s->threads : omp_get_max_threads();
     wino_plan p = kind == BL_K_WINO_GRAD_DATA ? plan_of(s->n, s->k, s->c, s->block, oh, ow, 2 - s->pad)
                                               : plan_of(s->n, s->c, s->k, s->block, s->h, s->w, s->pad);
     p.n_slices = kind == BL_K_WINO_GRAD_WEIGHTS ? slices_of(&p) : 1;
