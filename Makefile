@@ -9,6 +9,7 @@ FUZZ_SECONDS ?= 30
 MESONFLAGS ?=
 # Options of bench/compare.
 BENCH ?=
+# Experiments in each row of make sim.
 
 setup = $(if $(filter-out 0,$(SETUP)),tools/setup $(1))
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESONFLAGS)
@@ -16,8 +17,10 @@ configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESONFLAGS)
 configure_tests = test -d $(1)/tests || \
     meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2) $(MESONFLAGS)
 
+SIM ?= 5000
+
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test quick asan fuzz bench style tidy layers hdr-check format clean
+.PHONY: help setup build demo install test quick sim asan fuzz bench style tidy layers hdr-check format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +53,12 @@ quick: ## as test, without the slow ones
 	@$(call configure_tests,$(BUILD))
 	@ninja -C $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs -t $(TIMEOUT_FACTOR) --no-suite slow
+
+sim: ## simulate whole experiments through the verdicts: error rates, coverage, power as a table (2 minutes; SIM=5000)
+	@$(call setup,build lab test)
+	@$(call configure_tests,$(BUILD))
+	@ninja -C $(BUILD) tests/stats/simulate >&2
+	@$(BUILD)/tests/stats/simulate $(SIM)
 
 asan: ## the quick tests under the address and undefined-behaviour sanitizers
 	@$(call setup,build lab train test)

@@ -3,6 +3,9 @@
 #include <float.h>
 #include <math.h>
 
+#include "stats/interval.h"
+#include "stats/signed_rank.h"
+
 double bl_normal_cdf(double x)
 {
     return 0.5 * erfc(-x * M_SQRT1_2);
@@ -139,4 +142,77 @@ double bl_t_quantile(double p, double df)
     if (p == 0.5)
         return 0;
     return p < 0.5 ? -t_upper(p, df) : t_upper(1 - p, df);
+}
+
+/* The share below x by its power series: all terms are positive. */
+static double gamma_series(double a, double x)
+{
+    double term = 1 / a;
+    double sum = term;
+    for (int n = 1; n <= 100000 && term > sum * DBL_EPSILON / 4; n++) {
+        term *= x / (a + n);
+        sum += term;
+    }
+    return sum;
+}
+
+static double gamma_fraction(double a, double x)
+{
+    const double tiny = 1e-300;
+    double b = x + 1 - a;
+    double c = 1 / tiny;
+    double d = 1 / (fabs(b) < tiny ? tiny : b);
+    double h = d;
+    for (int i = 1; i <= 100000; i++) {
+        double numerator = -i * (i - a);
+        b += 2;
+        d = numerator * d + b;
+        d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = b + numerator / c;
+        c = fabs(c) < tiny ? tiny : c;
+        h *= c * d;
+        if (fabs(c * d - 1) < 2 * DBL_EPSILON)
+            break;
+    }
+    return h;
+}
+
+double bl_gamma_q(double a, double x)
+{
+    if (!(a > 0 && x >= 0) || isinf(a))
+        return NAN;
+    if (x == 0)
+        return 1;
+    if (isinf(x))
+        return 0;
+    double front = exp(a * log(x) - x - log_gamma(a));
+    return x < a + 1 ? 1 - front * gamma_series(a, x) : front * gamma_fraction(a, x);
+}
+
+double bl_chi2_sf(double x, double df)
+{
+    if (isnan(x) || !(df > 0))
+        return NAN;
+    return x <= 0 ? 1 : bl_gamma_q(0.5 * df, 0.5 * x);
+}
+
+double bl_signed_rank_cdf(double v, size_t n)
+{
+    if (isnan(v) || n == 0)
+        return NAN;
+    double count = (double)n;
+    double top = count * (count + 1) / 2;
+    if (v < 0 || v >= top)
+        return v < 0 ? 0 : 1;
+    if (n > BL_SIGNED_RANK_EXACT_MAX)
+        return bl_normal_cdf((floor(v) + 0.5 - top / 2) / sqrt(count * (count + 1) * (2 * count + 1) / 24));
+    double p[BL_SIGNED_RANK_EXACT_MAX * (BL_SIGNED_RANK_EXACT_MAX + 1) / 2 + 1];
+    size_t ranks[BL_SIGNED_RANK_EXACT_MAX];
+    for (size_t i = 0; i < n; i++)
+        ranks[i] = i + 1;
+    bl_signed_rank_pmf(ranks, n, p);
+    double below = 0;
+    for (size_t i = 0; i <= (size_t)v; i++)
+        below += p[i];
+    return below < 1 ? below : 1;
 }

@@ -164,6 +164,36 @@ int bl_test_tost(const double *x, size_t n, double low, double high, bl_tost *ou
     return BL_OK;
 }
 
+int bl_test_ljung_box(const double *x, size_t n, size_t lags, bl_test *out, bl_error *err)
+{
+    *out = no_test;
+    if (lags == 0)
+        return BL_FAIL(err, BL_ERR_USAGE, "a test for autocorrelation wants at least one lag");
+    double *used = NULL;
+    size_t m = 0;
+    bl_moments moments;
+    int rc = bl_gather_finite(x, n, &used, &m, err);
+    if (rc == BL_OK)
+        rc = bl_gather_moments(x, n, &moments, err);
+    if (rc == BL_OK)
+        out->n = m;
+    if (rc == BL_OK && m > lags && moments.sd > 0) {
+        double variance = moments.sd * moments.sd * (double)(m - 1);
+        out->statistic = 0;
+        for (size_t k = 1; k <= lags; k++) {
+            double sum = 0;
+            for (size_t i = k; i < m; i++)
+                sum += (used[i] - moments.mean) * (used[i - k] - moments.mean);
+            double r = sum / variance;
+            out->statistic += (double)m * (double)(m + 2) * r * r / (double)(m - k);
+        }
+        out->df = (double)lags;
+        out->p = out->p_greater = bl_chi2_sf(out->statistic, out->df);
+    }
+    free(used);
+    return rc;
+}
+
 typedef struct indexed {
     double p;
     size_t at;

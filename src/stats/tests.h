@@ -37,6 +37,11 @@ typedef struct bl_tost {
 /* Two one-sided t tests on one sample (Schuirmann 1987). low < high. */
 int bl_test_tost(const double *x, size_t n, double low, double high, bl_tost *out, bl_error *err);
 
+/* Ljung & Box's test of a series for autocorrelation up to `lags` (Biometrika 65, 1978):
+ * Q = n (n + 2) sum of r_k^2 / (n - k), chi-square with `lags` degrees of freedom; p = p_greater, p_less is NaN.
+ * Missing values close up. lags >= 1; p is NaN where n <= lags, or all values are equal. */
+int bl_test_ljung_box(const double *x, size_t n, size_t lags, bl_test *out, bl_error *err);
+
 /* Adjusted p-values, in the order given; NaN stays NaN and does not count. out may be p. */
 int bl_adjust_holm(const double *p, size_t n, double *out, bl_error *err);
 int bl_adjust_benjamini_hochberg(const double *p, size_t n, double *out, bl_error *err);

@@ -10,7 +10,9 @@ import sys
 
 try:
     import numpy as np
-    from scipy import special, stats
+    from scipy import interpolate, special, stats
+    import statsmodels.api as sm
+    from statsmodels.stats.diagnostic import acorr_ljungbox
     from statsmodels.stats.multitest import multipletests
     from statsmodels.stats.weightstats import DescrStatsW, ttost_paired
 except ImportError as e:
@@ -104,6 +106,48 @@ for _ in range(500):
     ask('distributions', [p, df, b], [z],
         [stats.norm.cdf(z), stats.norm.ppf(p), stats.t.cdf(z, df), stats.t.sf(z, df), t_quantile(p, df),
          special.betainc(df, b, p)], 1e-8)
+
+for _ in range(300):
+    df, v = 10.0 ** rng.uniform(-0.5, 2.5), 10.0 ** rng.uniform(-2, 2.7)
+    ask('chi2', [df], [v], [stats.chi2.sf(v, df), special.gammaincc(df, v)], 1e-9)
+
+for n in (1, 2, 5, 9, 20, 60):
+    pmf = np.ones(1)
+    for r in range(1, n + 1):
+        pmf = (np.concatenate([pmf, np.zeros(r)]) + np.concatenate([np.zeros(r), pmf])) / 2
+    cdf = np.cumsum(pmf)
+    for v in {0, 1, len(pmf) // 4, len(pmf) // 2, len(pmf) - 2, len(pmf) - 1} & set(range(len(pmf))):
+        ask('signed_rank_cdf', [n], [v], cdf[v], 1e-10)
+
+for _ in range(60):
+    n, lags = int(rng.integers(8, 120)), int(rng.integers(1, 7))
+    x = np.cumsum(rng.normal(0, 1, n)) if rng.uniform() < 0.3 else draw(n)
+    table = acorr_ljungbox(x, lags=[lags], return_df=True)
+    ask('ljung_box', [lags], x, [table['lb_stat'].iloc[0], table['lb_pvalue'].iloc[0]], 1e-8)
+    share = float(rng.uniform(0, 0.49))
+    ask('trimmed_mean', [share], x, stats.trim_mean(x, share), 1e-8)
+    y = 3 - 0.5 * x + rng.standard_t(2, n) * np.std(x)
+    line = stats.theilslopes(y, x, method='joint')
+    ask('theil_sen', [], np.concatenate([x, y]), [line[0], line[1]], 1e-8)
+
+for _ in range(25):
+    batch = np.unique(rng.integers(1, 512, int(rng.integers(6, 40)))).astype(float)
+    step = (0.05 + 0.002 * batch) * np.exp(0.01 * rng.standard_t(2, len(batch)))
+    design = np.column_stack([1 / step, batch / step])
+    fit = sm.RLM(np.ones(len(batch)), design, M=sm.robust.norms.HuberT()).fit(maxiter=2000, tol=1e-14)
+    if np.all(fit.params > 0):
+        ask('step_time', [], np.concatenate([batch, step]), fit.params, 1e-5)
+    x = np.sort(rng.choice(1000, len(batch), replace=False)).astype(float)
+    y = np.cumsum(rng.choice([0, 1, 3, -0.5], len(x)))
+    grid = x[0] + (x[-1] - x[0]) * np.arange(21) / 20
+    grid[-1] = x[-1]
+    ask('pchip', [], np.concatenate([x, y]), interpolate.PchipInterpolator(x, y)(grid), 1e-8)
+
+for _ in range(4):
+    x = rng.exponential(1, int(rng.integers(8, 30)))
+    b = stats.bootstrap((x,), np.mean, n_resamples=20000, method='BCa', vectorized=True, random_state=1)
+    spread = (b.confidence_interval.high - b.confidence_interval.low) / np.abs(b.confidence_interval).min()
+    ask('bca', [0.95], x, list(b.confidence_interval), 0.06 * spread)  # two bootstraps, never the same draws
 
 done = subprocess.run([sys.argv[1]], input='\n'.join(questions) + '\n', capture_output=True, text=True, check=True)
 answers = done.stdout.splitlines()

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "stats/describe.h"
 #include "stats/dist.h"
+#include "stats/fit.h"
 #include "stats/interval.h"
 #include "stats/tests.h"
 
@@ -107,6 +109,75 @@ static int distributions(const question *q)
     return BL_OK;
 }
 
+static int chi2(const question *q)
+{
+    put(bl_chi2_sf(q->x[0], q->p[0]));
+    put(bl_gamma_q(q->p[0], q->x[0]));
+    return BL_OK;
+}
+
+static int signed_rank_cdf(const question *q)
+{
+    put(bl_signed_rank_cdf(q->x[0], (size_t)q->p[0]));
+    return BL_OK;
+}
+
+static int ljung_box(const question *q)
+{
+    bl_test t;
+    int rc = bl_test_ljung_box(q->x, q->n, (size_t)q->p[0], &t, NULL);
+    put(t.statistic);
+    put(t.p);
+    return rc;
+}
+
+static int trimmed_mean(const question *q)
+{
+    double mean;
+    int rc = bl_trimmed_mean(q->x, q->n, q->p[0], &mean, NULL);
+    put(mean);
+    return rc;
+}
+
+static int bca(const question *q)
+{
+    bl_interval i;
+    int rc = bl_bca_mean(q->x, q->n, q->p[0], 20000, 1, &i, NULL);
+    put(i.low);
+    put(i.high);
+    return rc;
+}
+
+/* The values are x, then as many y. */
+static int theil_sen(const question *q)
+{
+    bl_line line;
+    int rc = bl_fit_theil_sen(q->x, q->x + q->n / 2, q->n / 2, &line, NULL);
+    put(line.slope);
+    put(line.intercept);
+    return rc;
+}
+
+static int step_time(const question *q)
+{
+    bl_step_time_fit fit;
+    int rc = bl_fit_step_time(q->x, q->x + q->n / 2, q->n / 2, &fit, NULL);
+    put(fit.fixed_s);
+    put(fit.per_sample_s);
+    return rc;
+}
+
+static int pchip(const question *q)
+{
+    double slopes[VALUES_MAX];
+    size_t n = q->n / 2;
+    int rc = bl_pchip_slopes(q->x, q->x + n, n, slopes, NULL);
+    for (int i = 0; rc == BL_OK && i <= 20; i++)
+        put(bl_pchip_value(q->x, q->x + n, slopes, n,
+                           i == 20 ? q->x[n - 1] : q->x[0] + (q->x[n - 1] - q->x[0]) * i / 20));
+    return rc;
+}
+
 static const struct {
     const char *name;
     int (*answer)(const question *);
@@ -119,6 +190,14 @@ static const struct {
     {"tost", tost},
     {"adjust", adjust},
     {"distributions", distributions},
+    {"chi2", chi2},
+    {"signed_rank_cdf", signed_rank_cdf},
+    {"ljung_box", ljung_box},
+    {"trimmed_mean", trimmed_mean},
+    {"bca", bca},
+    {"theil_sen", theil_sen},
+    {"step_time", step_time},
+    {"pchip", pchip},
 };
 
 static int answer(char *line)

@@ -2,98 +2,19 @@
  * with fixed seeds. Two cases, shuffled blocks; a trial's figure is its true seconds per sample times the noise of
  * its moment. The Monte-Carlo error at 6000 repetitions is below 0.006 (two standard errors of a rate of 0.05). */
 #include "near.h"
+#include "noise.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "stats/contrast.h"
 #include "stats/neighbours.h"
-#include "stats/rng.h"
 #include "stats/tests.h"
 
 enum { REPETITIONS = 6000, BLOCKS_MAX = 20 };
-#define SIGMA       0.005 /* a trial's own noise */
 #define MARGIN      0.01
 #define LEVEL       0.95
 #define MONTE_CARLO 0.01
-
-typedef enum scenario { IID, DRIFT, JUMP, AR1, OUTLIERS, HEAVY_TAILS, WARM_UP, MIXED, N_SCENARIOS } scenario;
-
-static const char *const scenario_names[N_SCENARIOS] = {
-    "iid", "2 % drift", "1 % step", "AR(1) 0.8", "5 % outliers", "t(2.5) tails", "3 % warm-up", "drift+AR+outliers"};
-
-/* Student's t with 2.5 degrees of freedom from normals: z / sqrt(chi2 / df), with the chi-square of 2.5 degrees
- * made of two normals and a gamma(1/4) variate (Marsaglia & Tsang 2000, with the boost for shapes below 1). */
-static double gamma_quarter(bl_rng *rng)
-{
-    double const shape = 1.25, d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
-    for (;;) {
-        double x = bl_rng_normal(rng), v = 1 + c * x;
-        if (v <= 0)
-            continue;
-        v = v * v * v;
-        double u = 1 - bl_rng_uniform(rng);
-        if (log(u) < 0.5 * x * x + d - d * v + d * log(v))
-            return d * v * pow(1 - bl_rng_uniform(rng), 1 / 0.25);
-    }
-}
-
-static double heavy_tailed(bl_rng *rng)
-{
-    double a = bl_rng_normal(rng), b = bl_rng_normal(rng);
-    double chi2 = a * a + b * b + 2 * gamma_quarter(rng);
-    return bl_rng_normal(rng) / sqrt(chi2 / 2.5);
-}
-
-/* ln of the noise of each of n trials in the order they ran. */
-static void draw_noise(scenario s, bl_rng *rng, size_t n, double *out)
-{
-    double state = bl_rng_normal(rng);
-    for (size_t t = 0; t < n; t++) {
-        double at = n > 1 ? (double)t / (double)(n - 1) : 0;
-        double own = SIGMA * bl_rng_normal(rng);
-        state = 0.8 * state + 0.6 * bl_rng_normal(rng); /* variance 1 */
-        double outlier = bl_rng_uniform(rng) < 0.05 ? 0.05 * bl_rng_uniform(rng) : 0;
-        switch (s) {
-        case IID:
-            out[t] = own;
-            break;
-        case DRIFT:
-            out[t] = own + 0.02 * at;
-            break;
-        case JUMP:
-            out[t] = own + (at > 0.5 ? 0.01 : 0);
-            break;
-        case AR1:
-            out[t] = SIGMA * state;
-            break;
-        case OUTLIERS:
-            out[t] = own + outlier;
-            break;
-        case HEAVY_TAILS:
-            out[t] = SIGMA / sqrt(5.0) * heavy_tailed(rng); /* the variance of t(2.5) is 5 */
-            break;
-        case WARM_UP:
-            out[t] = own + 0.03 * exp(-8 * at);
-            break;
-        default:
-            out[t] = SIGMA * state + 0.02 * at + outlier;
-            break;
-        }
-    }
-}
-
-/* One experiment of two cases, b slower by the factor exp(effect). */
-static void draw_experiment(scenario s, bl_rng *rng, size_t n_blocks, double effect, double *a, double *b)
-{
-    double noise[2 * BLOCKS_MAX];
-    draw_noise(s, rng, 2 * n_blocks, noise);
-    for (size_t block = 0; block < n_blocks; block++) {
-        size_t a_at = (size_t)bl_rng_below(rng, 2);
-        a[block] = 0.01 * exp(noise[2 * block + a_at]);
-        b[block] = 0.01 * exp(effect + noise[2 * block + 1 - a_at]);
-    }
-}
 
 typedef struct rates {
     double covered, non_zero, differ, no_difference, width;
@@ -105,10 +26,10 @@ static rates simulate(scenario s, size_t n_blocks, double effect)
     bl_rng_init(&rng, 20240517, (uint64_t)s * 1000 + n_blocks);
     rates r = {0};
     for (int i = 0; i < REPETITIONS; i++) {
-        double a[BLOCKS_MAX], b[BLOCKS_MAX];
-        draw_experiment(s, &rng, n_blocks, effect, a, b);
+        double y[2 * BLOCKS_MAX];
+        draw_experiment(s, &rng, 2, n_blocks, (const double[]){0, effect}, y);
         bl_contrast c;
-        assert_int_equal(bl_contrast_pair(a, b, n_blocks, LEVEL, &c, NULL), BL_OK);
+        assert_int_equal(bl_contrast_pair(y, y + n_blocks, n_blocks, LEVEL, &c, NULL), BL_OK);
         bl_claim claim = bl_claim_from_interval(&c.log_ratio, MARGIN);
         r.covered += c.log_ratio.low <= effect && effect <= c.log_ratio.high;
         r.non_zero += c.log_ratio.low > 0 || c.log_ratio.high < 0;

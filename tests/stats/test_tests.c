@@ -35,6 +35,42 @@ static void distributions_have_their_closed_forms(void **state)
     }
 }
 
+static void chi_square_and_signed_rank_have_their_closed_forms(void **state)
+{
+    (void)state;
+    for (double x = 0; x < 60; x += 0.5) {
+        assert_near_relative(bl_chi2_sf(x, 2), exp(-x / 2), 1e-12);
+        assert_near_relative(bl_chi2_sf(x, 1), erfc(sqrt(x / 2)), 1e-9);
+        assert_near_relative(bl_chi2_sf(x, 4), exp(-x / 2) * (1 + x / 2), 1e-12);
+    }
+    assert_near(bl_chi2_sf(-1, 3), 1, 0);
+    assert_near(bl_chi2_sf(1, 0), NAN, 0);
+    assert_near(bl_gamma_q(1, INFINITY), 0, 0);
+    assert_near(bl_gamma_q(1, -1), NAN, 0);
+    assert_near(1 - bl_signed_rank_cdf(39, 9), 0.01953125, 1e-14);
+    assert_near(bl_signed_rank_cdf(0, 5), 1.0 / 32, 1e-15);
+    assert_near(bl_signed_rank_cdf(-1, 5), 0, 0);
+    assert_near(bl_signed_rank_cdf(15, 5), 1, 0);
+    assert_near(bl_signed_rank_cdf(3, 0), NAN, 0);
+    for (double v = 600; v < 1300; v += 50) /* the approximation takes over without a jump */
+        assert_near(bl_signed_rank_cdf(v + v / 30, 61), bl_signed_rank_cdf(v, 60), 0.01);
+}
+
+/* 1, 2, 3, 4: r_1 = 1.25 / 5, so Q = 4 * 6 * r_1^2 / 3 = 0.5. */
+static void ljung_box_by_hand(void **state)
+{
+    (void)state;
+    bl_test t;
+    assert_int_equal(bl_test_ljung_box((const double[]){1, 2, NAN, 3, 4}, 5, 1, &t, NULL), BL_OK);
+    assert_near(t.statistic, 0.5, 1e-14);
+    assert_near(t.p, erfc(0.5), 1e-12);
+    assert_int_equal(bl_test_ljung_box(sleep_d, 10, 10, &t, NULL), BL_OK);
+    assert_near(t.p, NAN, 0);
+    assert_int_equal(bl_test_ljung_box((const double[]){2, 2, 2}, 3, 1, &t, NULL), BL_OK);
+    assert_near(t.p, NAN, 0);
+    assert_int_equal(bl_test_ljung_box(sleep_d, 10, 0, &t, NULL), BL_ERR_USAGE);
+}
+
 static void arguments_out_of_range_give_nan(void **state)
 {
     (void)state;
@@ -169,6 +205,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distributions_have_their_closed_forms),
+        cmocka_unit_test(chi_square_and_signed_rank_have_their_closed_forms),
+        cmocka_unit_test(ljung_box_by_hand),
         cmocka_unit_test(arguments_out_of_range_give_nan),
         cmocka_unit_test(paired_t_of_sleep),
         cmocka_unit_test(welch_of_sleep),
