@@ -37,6 +37,19 @@ static int copy_markers(const bl_markers *m, bl_arena *arena, bl_trial_record *o
     return BL_OK;
 }
 
+static int copy_evidence(const bl_evidence *evidence, bl_arena *arena, bl_trial_record *out)
+{
+    out->evidence = bl_arena_alloc(arena, evidence->n, sizeof *out->evidence);
+    if (!out->evidence)
+        return BL_ERR_NOMEM;
+    for (size_t i = 0; i < evidence->n; i++)
+        out->evidence[i] = (bl_stored_evidence){.source = evidence->items[i].source,
+                                                .text = evidence->items[i].text,
+                                                .decided = evidence->items[i].decided};
+    out->n_evidence = evidence->n;
+    return BL_OK;
+}
+
 int bl_record_make(const bl_trial_result *result, const bl_plan_entry *entry, double run_samples, bl_arena *arena,
                    bl_trial_record *out, bl_error *err)
 {
@@ -46,8 +59,8 @@ int bl_record_make(const bl_trial_result *result, const bl_plan_entry *entry, do
         .block = entry->block,
         .position = entry->position,
         .predecessor = entry->predecessor == BL_PLAN_NO_CASE ? -1 : (int64_t)entry->predecessor,
-        .outcome = bl_outcome_name(result->outcome),
-        .reason = or_null(bl_str_text(&result->reason)),
+        .outcome = bl_outcome_name(result->decision.outcome),
+        .reason = or_null(bl_str_text(&result->decision.reason)),
         .started_ns = result->started_wall_ns,
         .wall_s = result->wall_s,
         .user_s = value_of(&result->user_s),
@@ -58,7 +71,9 @@ int bl_record_make(const bl_trial_result *result, const bl_plan_entry *entry, do
         .exit_status = result->exit_status,
         .exit_signal = result->exit_signal,
         .ended_by_budget = result->ended_by_budget,
-        .by_markers = result->by_markers,
+        .step_source = result->by_markers ? "markers" : "none",
+        .memory_kind = bl_memory_kind_name(result->decision.memory),
+        .phase = or_null(result->phase),
         .run_samples = run_samples,
         .program = or_null(m->program),
         .program_version = or_null(m->program_version),
@@ -66,7 +81,7 @@ int bl_record_make(const bl_trial_result *result, const bl_plan_entry *entry, do
         .ranks = m->ranks,
         .output_tail = bl_str_text(&result->output_tail),
     };
-    if (copy_markers(m, arena, out) != BL_OK)
+    if (copy_markers(m, arena, out) != BL_OK || copy_evidence(&result->decision.evidence, arena, out) != BL_OK)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a trial's %zu steps", m->n_steps);
     return BL_OK;
 }

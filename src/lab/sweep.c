@@ -16,6 +16,7 @@
 #include "plan/eta.h"
 #include "plan/template.h"
 #include "report/analysis.h"
+#include "trial/settle.h"
 #include "trial/trial.h"
 
 /* One sitting. */
@@ -176,11 +177,11 @@ static int store_result(sitting *s, const bl_trial_result *result, bl_error *err
 static void count_outcome(sitting *s, const bl_trial_result *result)
 {
     const bl_plan_entry *entry = &s->left.items[s->at];
-    if (result->outcome == BL_OUTCOME_INTERRUPTED) {
+    if (result->decision.outcome == BL_OUTCOME_INTERRUPTED) {
         s->outcome->interrupted = true;
         return;
     }
-    bool ok = result->outcome == BL_OUTCOME_OK;
+    bool ok = result->decision.outcome == BL_OUTCOME_OK;
     s->outcome->n_ran++;
     s->outcome->n_failed += !ok;
     s->first_block_ran += entry->block == 0;
@@ -209,12 +210,13 @@ static int run_trial(sitting *s, bl_error *err)
             .time_s = spec->time_s,
             .setup_s = spec->setup_s,
             .log_fd = log_fd,
+            .rules = spec->driving.rules,
             .interrupt = &bl_interrupt_count,
             .on_progress = show_progress,
             .context = s,
         };
         bl_trial_result result;
-        code = bl_trial_run(s->sweep->launcher, &trial, &result, err);
+        code = bl_trial_settle(s->sweep->launcher, &trial, &result, err);
         bl_live_erase(s->sweep->live);
         if (code == BL_OK)
             code = store_result(s, &result, err);

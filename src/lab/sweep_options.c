@@ -47,6 +47,18 @@ static int fill_table(bl_sweep_options *o, bl_option *table)
          "the figure is seconds a run.",
          &o->samples, 0, 0},
 
+        {BL_OPT_GROUP, 0, NULL, NULL, "How to read the program", NULL, 0, 0},
+        {BL_OPT_STRINGS, 0, "oom-pattern", "REGEX",
+         "Output of a failing program that means that memory is out, besides what is known (PCRE2; may be given "
+         "several "
+         "times).",
+         &o->driving.oom_patterns, 0, 0},
+        {BL_OPT_STRING, 0, "rules", "FILE",
+         "Further such patterns, a line each: device_oom, host_oom, shm, limit, crash, ambiguous, timeout or none, and "
+         "the "
+         "pattern.",
+         &o->driving.rules_file, 0, 0},
+
         {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},
         {BL_OPT_INT, 'n', "blocks", "N", "Blocks: trials of each case (default: 5).", &o->blocks, 1, 10000},
         {BL_OPT_INT, 's', "steps", "N",
@@ -158,6 +170,8 @@ static int check_resume(const bl_sweep_options *o, bl_error *err)
         {"--warmup", o->warmup != BL_SWEEP_NOT_GIVEN},
         {"--seed", o->seed != BL_SWEEP_NOT_GIVEN},
         {"--name", o->name != NULL},
+        {"--oom-pattern", o->driving.oom_patterns.len > 0},
+        {"--rules", o->driving.rules_file != NULL},
         {"a command", o->n_command > 0},
     };
     for (size_t i = 0; i < BL_ARRAY_LEN(fixed); i++)
@@ -256,4 +270,5 @@ int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_
 void bl_sweep_options_clear(bl_sweep_options *options)
 {
     bl_strv_clear(&options->params);
+    bl_strv_clear(&options->driving.oom_patterns);
 }

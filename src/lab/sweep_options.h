@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/str.h"
+#include "lab/driving.h"
 
 #define BL_SWEEP_BLOCKS    5
 #define BL_SWEEP_STEPS     50
@@ -33,6 +34,7 @@ typedef struct bl_sweep_options {
     const char *data;
     bool shell;
     bool batch_from_env;
+    bl_driving_options driving;
     const char *margin_text;
     double margin; /* from margin_text */
     const char *name;

@@ -23,6 +23,7 @@ void bl_sweep_spec_clear(bl_sweep_spec *spec)
     free(spec->name);
     free(spec->samples);
     free(spec->cwd);
+    bl_driving_clear(&spec->driving);
     spec->workload = spec->name = spec->samples = spec->cwd = NULL;
 }
 
@@ -163,7 +164,9 @@ int bl_sweep_spec_from_options(const bl_sweep_options *o, const char *program, b
                             .margin = o->margin};
     bl_factors_init(&spec->factors);
     bl_strv_init(&spec->command);
-    int code = make_factors(o, spec, err);
+    int code = bl_driving_from_options(&o->driving, &spec->driving, err);
+    if (code == BL_OK)
+        code = make_factors(o, spec, err);
     if (code == BL_OK)
         code = make_command(o, program, spec, err);
     if (code == BL_OK)
@@ -205,7 +208,7 @@ int bl_sweep_spec_from_experiment(const bl_experiment *e, bl_sweep_spec *spec, b
         e->n_command == 0)
         return BL_FAIL(err, BL_ERR_FORMAT, "experiment %lld is not one that this batchlab can go on with",
                        (long long)e->id);
-    int code = BL_OK;
+    int code = bl_driving_from_json(e->driving, &spec->driving, err);
     for (size_t f = 0; code == BL_OK && f < e->n_factors; f++) {
         bl_factor *factor = &spec->factors.items[f];
         bl_strv_init(&factor->values);
@@ -259,7 +262,15 @@ int bl_sweep_spec_to_experiment(const bl_sweep_spec *spec, bl_arena *arena, bl_e
         for (size_t v = 0; v < factor->values.len; v++)
             stored->values[v] = factor->values.items[v];
     }
-    return out->factors ? BL_OK : no_memory(err);
+    if (!out->factors)
+        return no_memory(err);
+    bl_str driving;
+    bl_str_init(&driving);
+    int code = bl_driving_to_json(&spec->driving, &driving, err);
+    if (code == BL_OK && !(out->driving = bl_arena_strdup(arena, bl_str_text(&driving))))
+        code = no_memory(err);
+    bl_str_clear(&driving);
+    return code;
 }
 
 int bl_sweep_spec_argv(const bl_sweep_spec *spec, size_t case_index, bl_strv *out, bl_error *err)

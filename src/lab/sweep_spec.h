@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "lab/driving.h"
 #include "lab/sweep_options.h"
 #include "plan/factors.h"
 #include "store/experiment.h"
@@ -20,6 +21,7 @@ typedef struct bl_sweep_spec {
     bool shell, batch_from_env;
     int64_t blocks, steps, warmup, seed;
     double time_s, setup_s, margin;
+    bl_driving driving;
 } bl_sweep_spec;
 
 /* `program` is argv[0] of the lab: batchlab-train is looked for beside it. Everything that can be wrong with the

@@ -91,7 +91,7 @@ int bl_trial_figure_compute(const bl_trial_record *t, int64_t warmup, bl_trial_f
     *out = (bl_trial_figure){.seconds = NAN, .step_seconds = NAN, .wait_share = NAN};
     if (!is_ok(t))
         return BL_OK;
-    if (t->by_markers)
+    if (t->step_source && strcmp(t->step_source, "none") != 0)
         return t->n_steps > 0 && t->steps ? figure_from_steps(t, warmup, out, err) : BL_OK;
     if (!(t->wall_s > 0))
         return BL_OK;

@@ -171,6 +171,19 @@ static json_t *steps(const bl_trial_record *t)
     return array;
 }
 
+static json_t *evidence(const bl_trial_record *t)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < t->n_evidence; i++) {
+        json_t *o = json_object();
+        set(o, "source", text(t->evidence[i].source));
+        set(o, "text", text(t->evidence[i].text));
+        set(o, "decided", json_boolean(t->evidence[i].decided));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
 static json_t *trial_object(const bl_analysis *a, size_t i, bool with_steps)
 {
     const bl_trial_record *t = &a->experiment->trials[i];
@@ -197,6 +210,11 @@ static json_t *trial_object(const bl_analysis *a, size_t i, bool with_steps)
     set(o, "exit_status", t->exit_status >= 0 ? json_integer(t->exit_status) : NULL);
     set(o, "exit_signal", t->exit_signal > 0 ? json_integer(t->exit_signal) : NULL);
     set(o, "ended_by_budget", json_boolean(t->ended_by_budget));
+    set(o, "step_source", text(t->step_source));
+    set(o, "step_note", text(t->step_note));
+    set(o, "memory_kind", text(t->memory_kind));
+    set(o, "phase", text(t->phase));
+    set(o, "evidence", evidence(t));
     set(o, "program", text(t->program));
     set(o, "program_version", text(t->program_version));
     set(o, "precision", text(t->precision));

@@ -201,6 +201,25 @@ static void print_settings(const bl_experiment *e, bl_str *out)
     detail(out, "margin", text);
 }
 
+/* Of trials that did not end well: what the outcome rests on, the most trusted first. */
+static void print_evidence(const bl_analysis *a, bl_str *out)
+{
+    const bl_experiment *e = a->experiment;
+    for (size_t i = 0; i < e->n_trials; i++) {
+        const bl_trial_record *t = &e->trials[i];
+        if (strcmp(t->outcome, "ok") == 0 || t->n_evidence == 0)
+            continue;
+        bl_str_printf(out, "\nEvidence: block %zu, %s: %s%s%s\n", t->block + 1,
+                      t->case_index < a->n_cases ? a->cases[t->case_index].label : "?", t->outcome,
+                      t->memory_kind ? ", memory of the kind " : "", t->memory_kind ? t->memory_kind : "");
+        for (size_t k = 0; k < t->n_evidence; k++) {
+            bl_str_printf(out, "  %c %-10s ", t->evidence[k].decided ? '*' : ' ', t->evidence[k].source);
+            bl_format_clean(t->evidence[k].text, 300, out);
+            bl_str_append_c(out, '\n');
+        }
+    }
+}
+
 void bl_report_details(const bl_analysis *a, const bl_report_style *style, bl_str *out)
 {
     const bl_experiment *e = a->experiment;
@@ -244,4 +263,5 @@ void bl_report_details(const bl_analysis *a, const bl_report_style *style, bl_st
     }
     bl_grid_print(&grid, style, 0, out);
     bl_grid_clear(&grid);
+    print_evidence(a, out);
 }

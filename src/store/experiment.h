@@ -29,6 +29,13 @@ typedef struct bl_named_value {
     int64_t t_ns; /* monotonic, 0 where not said */
 } bl_named_value;
 
+/* What an outcome rests on. */
+typedef struct bl_stored_evidence {
+    const char *source; /* "lab", "markers", "kernel", "exit", "output", "progress", "first run" */
+    const char *text;
+    bool decided; /* the outcome was decided by this one */
+} bl_stored_evidence;
+
 typedef struct bl_trial_record {
     int64_t id;
     size_t case_index;
@@ -45,8 +52,11 @@ typedef struct bl_trial_record {
     int exit_status;         /* -1 where a signal ended it */
     int exit_signal;         /* 0 where it exited */
     bool ended_by_budget;
-    bool by_markers;    /* false: timed whole */
-    double run_samples; /* samples that a run trains, as the user declared for a program timed whole */
+    const char *step_source; /* "markers", "progress", or "none": timed whole */
+    const char *step_note;   /* more on that, or NULL */
+    const char *memory_kind; /* of out_of_memory: "device", "host", "shared"; NULL where not known */
+    const char *phase;       /* the last one known; NULL */
+    double run_samples;      /* samples that a run trains, as the user declared for a program timed whole */
     const char *program, *program_version, *precision; /* as it said itself */
     int64_t ranks;                                     /* 0 where not said */
     const char *output_tail;
@@ -56,6 +66,8 @@ typedef struct bl_trial_record {
     size_t n_memory;
     bl_named_value *metrics;
     size_t n_metrics;
+    bl_stored_evidence *evidence; /* the most trusted first */
+    size_t n_evidence;
 } bl_trial_record;
 
 typedef struct bl_stored_factor {
@@ -95,6 +107,7 @@ typedef struct bl_experiment {
     int64_t blocks, steps, warmup;
     int64_t seed;
     double time_s, setup_s, margin;
+    const char *driving;       /* how programs are run and read (lab/driving.h), a JSON object; NULL: by the defaults */
     bl_stored_factor *factors; /* the first is "batch"; cases are their product, the first varying slowest */
     size_t n_factors;
     bl_environment environment;

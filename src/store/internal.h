@@ -23,6 +23,11 @@ int bl_store_begin_write(bl_store *store, const char *doing, bl_error *err);
 /* Commits where code is 0, else rolls back; returns the code that stands. */
 int bl_store_finish_write(bl_store *store, int code, const char *doing, bl_error *err);
 
+/* One number, 0 where there is no row. */
+int bl_store_pragma(bl_store *store, const char *sql, int64_t *out, bl_error *err);
+/* From any older schema to the present one. */
+int bl_store_upgrade(bl_store *store, bl_error *err);
+
 /* Missing values become NULL. Invalid UTF-8 becomes '?' and a text longer than SQLite takes is an error there. */
 void bl_store_bind_text(sqlite3_stmt *statement, int at, const char *text);
 void bl_store_bind_real(sqlite3_stmt *statement, int at, double value);

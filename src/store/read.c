@@ -127,7 +127,7 @@ static void read_settings(reader *r, int64_t id, bl_experiment *e)
     sqlite3_stmt *s = query(r,
                             "SELECT id, name, workload, created_ns, version, command, cwd, git_revision, shell, "
                             "batch_from_env, samples, blocks, steps, warmup, seed, time_s, setup_s, margin, state, "
-                            "holder_pid, holder_start, holder_boot FROM experiment WHERE id = ?1",
+                            "holder_pid, holder_start, holder_boot, driving FROM experiment WHERE id = ?1",
                             id);
     while (next(r, s)) {
         found = true;
@@ -150,6 +150,7 @@ static void read_settings(reader *r, int64_t id, bl_experiment *e)
         e->setup_s = sqlite3_column_double(s, 16);
         e->margin = sqlite3_column_double(s, 17);
         read_state(s, 18, &e->state, &e->held);
+        e->driving = take_text(r, s, 22);
     }
     if (r->code == BL_OK && !found) {
         r->code = BL_FAIL(r->err, BL_ERR_USAGE, "there is no experiment %lld in '%s'", (long long)id, r->store->path);
@@ -260,27 +261,49 @@ static void read_trial_row(reader *r, sqlite3_stmt *s, bl_trial_record *t)
     t->exit_status = sqlite3_column_int(s, 14);
     t->exit_signal = sqlite3_column_int(s, 15);
     t->ended_by_budget = sqlite3_column_int(s, 16) != 0;
-    t->by_markers = sqlite3_column_int(s, 17) != 0;
+    t->step_source = take_text(r, s, 17);
     t->run_samples = take_real(s, 18);
     t->program = take_text(r, s, 19);
     t->program_version = take_text(r, s, 20);
     t->precision = take_text(r, s, 21);
     t->ranks = take_int(s, 22, 0);
     t->output_tail = take_text(r, s, 23);
-    t->n_steps = (size_t)sqlite3_column_int64(s, 24);
+    t->step_note = take_text(r, s, 24);
+    t->memory_kind = take_text(r, s, 25);
+    t->phase = take_text(r, s, 26);
+    t->n_steps = (size_t)sqlite3_column_int64(s, 27);
+}
+
+static void read_evidence(reader *r, bl_trial_record *t)
+{
+    size_t n = count(r, "SELECT count(*) FROM evidence WHERE trial_id = ?1", t->id);
+    if (n == 0)
+        return;
+    t->evidence = take(r, n, sizeof *t->evidence);
+    for (sqlite3_stmt *s =
+             query(r, "SELECT source, text, decided FROM evidence WHERE trial_id = ?1 ORDER BY position", t->id);
+         next(r, s);) {
+        if (t->n_evidence == n)
+            continue;
+        bl_stored_evidence *item = &t->evidence[t->n_evidence++];
+        item->source = take_text(r, s, 0);
+        item->text = take_text(r, s, 1);
+        item->decided = sqlite3_column_int(s, 2) != 0;
+    }
 }
 
 static void read_trials(reader *r, int64_t id, bool with_steps, bl_experiment *e)
 {
     size_t n = count(r, "SELECT count(*) FROM trial WHERE experiment_id = ?1", id);
     e->trials = take(r, n, sizeof *e->trials);
-    sqlite3_stmt *s = query(r,
-                            "SELECT id, case_index, block, position, predecessor, outcome, reason, started_ns, "
-                            "wall_s, user_s, system_s, cpu_note, peak_memory_b, memory_note, exit_status, "
-                            "exit_signal, ended_by_budget, by_markers, run_samples, program, program_version, "
-                            "precision, ranks, output_tail, (SELECT count(*) FROM step WHERE trial_id = trial.id) "
-                            "FROM trial WHERE experiment_id = ?1 ORDER BY id",
-                            id);
+    sqlite3_stmt *s =
+        query(r,
+              "SELECT id, case_index, block, position, predecessor, outcome, reason, started_ns, "
+              "wall_s, user_s, system_s, cpu_note, peak_memory_b, memory_note, exit_status, "
+              "exit_signal, ended_by_budget, step_source, run_samples, program, program_version, "
+              "precision, ranks, output_tail, step_note, memory_kind, phase, "
+              "(SELECT count(*) FROM step WHERE trial_id = trial.id) FROM trial WHERE experiment_id = ?1 ORDER BY id",
+              id);
     while (next(r, s))
         if (e->n_trials < n)
             read_trial_row(r, s, &e->trials[e->n_trials++]);
@@ -294,6 +317,7 @@ static void read_trials(reader *r, int64_t id, bool with_steps, bl_experiment *e
         read_values(r, "SELECT count(*) FROM metric WHERE trial_id = ?1",
                     "SELECT name, value, t_ns FROM metric WHERE trial_id = ?1 ORDER BY name", t->id, &t->metrics,
                     &t->n_metrics);
+        read_evidence(r, t);
     }
 }
 

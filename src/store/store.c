@@ -132,7 +132,7 @@ void bl_store_bind_real(sqlite3_stmt *statement, int at, double value)
         sqlite3_bind_null(statement, at);
 }
 
-static int pragma_value(bl_store *store, const char *sql, int64_t *out, bl_error *err)
+int bl_store_pragma(bl_store *store, const char *sql, int64_t *out, bl_error *err)
 {
     sqlite3_stmt *s = bl_store_prepare(store, sql, "reading its header", err);
     if (!s)
@@ -150,7 +150,7 @@ static int create_tables(bl_store *store, bl_error *err)
     if (code != BL_OK)
         return code;
     int64_t version = 0; /* another process may have been faster */
-    code = pragma_value(store, "PRAGMA user_version", &version, err);
+    code = bl_store_pragma(store, "PRAGMA user_version", &version, err);
     if (code == BL_OK && version == 0)
         code = bl_store_exec(store, bl_store_schema, doing, err);
     if (code == BL_OK && version == 0) {
@@ -162,14 +162,25 @@ static int create_tables(bl_store *store, bl_error *err)
     return bl_store_finish_write(store, code, doing, err);
 }
 
+/* A reader cannot change the file, but a second connection may. */
+static int upgrade_beside(const bl_store *store, bl_error *err)
+{
+    bl_store *writer = NULL;
+    int code = bl_store_open(store->path, BL_STORE_WRITE, &writer, err);
+    bl_store_close(writer);
+    if (code != BL_OK)
+        bl_error_context(err, "its older schema must be brought up to date first");
+    return code;
+}
+
 static int check_header(bl_store *store, bl_store_mode mode, bl_error *err)
 {
     int64_t application = 0, version = 0, tables = 0;
-    int code = pragma_value(store, "PRAGMA application_id", &application, err);
+    int code = bl_store_pragma(store, "PRAGMA application_id", &application, err);
     if (code == BL_OK)
-        code = pragma_value(store, "PRAGMA user_version", &version, err);
+        code = bl_store_pragma(store, "PRAGMA user_version", &version, err);
     if (code == BL_OK)
-        code = pragma_value(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
+        code = bl_store_pragma(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
     if (code != BL_OK)
         return code;
     if (application == 0 && version == 0 && tables == 0) {
@@ -188,7 +199,9 @@ static int check_header(bl_store *store, bl_store_mode mode, bl_error *err)
         bl_error_remedy(err, "use the newer batchlab that wrote it, or another file with --db FILE");
         return BL_ERR_ENV;
     }
-    return BL_OK;
+    if (version == BL_STORE_SCHEMA_VERSION)
+        return BL_OK;
+    return mode == BL_STORE_READ ? upgrade_beside(store, err) : bl_store_upgrade(store, err);
 }
 
 static int set_up(bl_store *store, bl_store_mode mode, bl_error *err)

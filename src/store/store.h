@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "store/experiment.h"
 
-#define BL_STORE_SCHEMA_VERSION 1
+#define BL_STORE_SCHEMA_VERSION 2
 
 typedef struct bl_store bl_store;
 
@@ -22,6 +22,8 @@ typedef enum bl_store_mode {
     BL_STORE_CREATE /* made where it is missing */
 } bl_store_mode;
 
+/* A database of an older schema is brought up to the present one, as a whole or not at all; one that cannot be written
+ * is refused then. */
 int bl_store_open(const char *path, bl_store_mode mode, bl_store **out, bl_error *err);
 void bl_store_close(bl_store *store); /* NULL is fine */
 

@@ -43,9 +43,9 @@ static int insert_experiment(bl_store *store, const bl_experiment *e, int64_t *i
     sqlite3_stmt *s = bl_store_prepare(store,
                                        "INSERT INTO experiment (name, workload, state, created_ns, version, command, "
                                        "cwd, git_revision, shell, batch_from_env, samples, blocks, steps, warmup, "
-                                       "seed, time_s, setup_s, margin, holder_pid, holder_start, holder_boot) VALUES "
-                                       "(?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
-                                       "?15, ?16, ?17, ?18, ?19, ?20)",
+                                       "seed, time_s, setup_s, margin, holder_pid, holder_start, holder_boot, driving) "
+                                       "VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
+                                       "?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
                                        doing, err);
     if (!s) {
         free(command);
@@ -69,6 +69,7 @@ static int insert_experiment(bl_store *store, const bl_experiment *e, int64_t *i
     sqlite3_bind_double(s, 16, e->setup_s);
     sqlite3_bind_double(s, 17, e->margin);
     bind_holder(s, 18);
+    bl_store_bind_text(s, 21, e->driving ? e->driving : "{}");
     int code = bl_store_run(store, s, doing, err);
     *id = sqlite3_last_insert_rowid(store->db);
     free(command);
@@ -230,8 +231,9 @@ static int insert_trial(bl_store *store, int64_t id, const bl_trial_record *t, i
         store,
         "INSERT INTO trial (experiment_id, case_index, block, position, predecessor, outcome, reason, started_ns, "
         "wall_s, user_s, system_s, cpu_note, peak_memory_b, memory_note, exit_status, exit_signal, ended_by_budget, "
-        "by_markers, run_samples, program, program_version, precision, ranks, output_tail) VALUES (?1, ?2, ?3, ?4, "
-        "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+        "step_source, run_samples, program, program_version, precision, ranks, output_tail, step_note, memory_kind, "
+        "phase) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, "
+        "?21, ?22, ?23, ?24, ?25, ?26, ?27)",
         storing_trial, err);
     if (!s)
         return BL_ERR_IO;
@@ -253,7 +255,7 @@ static int insert_trial(bl_store *store, int64_t id, const bl_trial_record *t, i
     sqlite3_bind_int(s, 15, t->exit_status);
     sqlite3_bind_int(s, 16, t->exit_signal);
     sqlite3_bind_int(s, 17, t->ended_by_budget);
-    sqlite3_bind_int(s, 18, t->by_markers);
+    bl_store_bind_text(s, 18, t->step_source);
     bl_store_bind_real(s, 19, t->run_samples);
     bl_store_bind_text(s, 20, t->program);
     bl_store_bind_text(s, 21, t->program_version);
@@ -261,6 +263,9 @@ static int insert_trial(bl_store *store, int64_t id, const bl_trial_record *t, i
     if (t->ranks > 0)
         sqlite3_bind_int64(s, 23, t->ranks);
     bl_store_bind_text(s, 24, t->output_tail);
+    bl_store_bind_text(s, 25, t->step_note);
+    bl_store_bind_text(s, 26, t->memory_kind);
+    bl_store_bind_text(s, 27, t->phase);
     int code = bl_store_run(store, s, storing_trial, err);
     *trial_id = sqlite3_last_insert_rowid(store->db);
     return code;
@@ -316,6 +321,25 @@ static int insert_values(bl_store *store, int64_t trial_id, const char *sql, con
     return code;
 }
 
+static int insert_evidence(bl_store *store, int64_t trial_id, const bl_trial_record *t, bl_error *err)
+{
+    int code = BL_OK;
+    for (size_t i = 0; code == BL_OK && i < t->n_evidence; i++) {
+        sqlite3_stmt *s = bl_store_prepare(
+            store, "INSERT INTO evidence (trial_id, position, source, text, decided) VALUES (?1, ?2, ?3, ?4, ?5)",
+            storing_trial, err);
+        if (!s)
+            return BL_ERR_IO;
+        sqlite3_bind_int64(s, 1, trial_id);
+        sqlite3_bind_int64(s, 2, (int64_t)i);
+        bl_store_bind_text(s, 3, t->evidence[i].source);
+        bl_store_bind_text(s, 4, t->evidence[i].text);
+        sqlite3_bind_int(s, 5, t->evidence[i].decided);
+        code = bl_store_run(store, s, storing_trial, err);
+    }
+    return code;
+}
+
 int bl_store_add_trial(bl_store *store, int64_t id, const bl_trial_record *trial, int64_t *trial_id, bl_error *err)
 {
     int64_t at = 0;
@@ -332,6 +356,8 @@ int bl_store_add_trial(bl_store *store, int64_t id, const bl_trial_record *trial
         code = insert_values(store, at,
                              "INSERT OR REPLACE INTO metric (trial_id, name, value, t_ns) VALUES (?1, ?2, ?3, ?4)",
                              trial->metrics, trial->n_metrics, true, err);
+    if (code == BL_OK)
+        code = insert_evidence(store, at, trial, err);
     code = bl_store_finish_write(store, code, storing_trial, err);
     if (code == BL_OK && trial_id)
         *trial_id = at;

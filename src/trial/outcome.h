@@ -1,12 +1,17 @@
-/* What became of a trial, and how that is decided. Pure functions. */
+/* What became of a trial, and how that is decided. Pure functions. The order of trust (docs/OUTCOMES.md): what the lab
+ * itself did, what the program says in markers, what the kernel counted, how the process ended, what was printed. */
 #ifndef BL_TRIAL_OUTCOME_H
 #define BL_TRIAL_OUTCOME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/str.h"
+#include "telemetry/oom_events.h"
+#include "trial/evidence.h"
 #include "trial/markers.h"
+#include "trial/rules.h"
 
 typedef enum bl_outcome {
     BL_OUTCOME_OK,
@@ -14,37 +19,56 @@ typedef enum bl_outcome {
     BL_OUTCOME_CRASHED,
     BL_OUTCOME_TIMED_OUT,
     BL_OUTCOME_INTERRUPTED,
-    BL_OUTCOME_INVALID
+    BL_OUTCOME_INVALID,
+    BL_OUTCOME_LIMIT,    /* a size that the program cannot take */
+    BL_OUTCOME_AMBIGUOUS /* may be memory, may be chance: run once more before it is believed (trial/settle.h) */
 } bl_outcome;
+
+#define BL_OUTCOMES 8
 
 /* "ok", "out_of_memory", ...: the names in the database and in reports. */
 const char *bl_outcome_name(bl_outcome outcome);
 /* False for an unknown name. */
 bool bl_outcome_from_name(const char *name, bl_outcome *out);
 
+/* Which memory was out. */
+typedef enum bl_memory_kind {
+    BL_MEMORY_UNKNOWN, /* or it was not memory */
+    BL_MEMORY_DEVICE,
+    BL_MEMORY_HOST,
+    BL_MEMORY_SHARED /* /dev/shm */
+} bl_memory_kind;
+
+/* NULL for BL_MEMORY_UNKNOWN, else "device", "host", "shared". */
+const char *bl_memory_kind_name(bl_memory_kind kind);
+
 typedef struct bl_ending {
-    int exit_status;  /* -1 where a signal ended it */
-    int exit_signal;  /* 0 where it exited */
-    bool step_budget; /* the lab ended it for its step budget, */
-    bool time_budget; /* its time budget, */
-    bool setup_limit; /* or because no step came in time */
-    bool interrupted; /* the user ended it */
-    double limit_s;   /* the limit that was hit, for the reason */
-    int64_t batch;    /* asked for */
+    int exit_status;             /* -1 where a signal ended it */
+    int exit_signal;             /* 0 where it exited */
+    bool step_budget;            /* the lab ended it for its step budget, */
+    bool time_budget;            /* its time budget, */
+    bool setup_limit;            /* or because no step came in time */
+    bool interrupted;            /* the user ended it */
+    double limit_s;              /* the limit that was hit, for the reason */
+    int64_t batch;               /* asked for */
+    bl_oom_events before, after; /* around the trial */
+    const char *phase;           /* the last one known: "train", "eval"; "" where none is */
+    int64_t n_steps;             /* trained */
 } bl_ending;
 
-/* `output` is the tail of what the program printed. `reason` (initialised by the caller) gets one line. */
-bl_outcome bl_outcome_decide(const bl_ending *ending, const bl_markers *markers, const char *output, bl_str *reason);
+typedef struct bl_decision {
+    bl_outcome outcome;
+    bl_memory_kind memory;
+    bl_str reason; /* one line for people; empty where it is ok */
+    bl_evidence evidence;
+} bl_decision;
 
-typedef enum bl_memory_message {
-    BL_MEMORY_NONE,
-    BL_MEMORY_DEVICE, /* the accelerator's memory is out */
-    BL_MEMORY_HOST,   /* the machine's */
-    BL_MEMORY_SHARED  /* /dev/shm is too small */
-} bl_memory_message;
+void bl_decision_init(bl_decision *decision);
+void bl_decision_clear(bl_decision *decision);
 
-/* Looks for what known programs print when memory is out. Means something only where the program failed: some print
- * it as a warning and go on. */
-bl_memory_message bl_outcome_find_memory_message(const char *output);
+/* `output` are the n last bytes that the program printed, as far as they can be the cause of its end. `decision` is
+ * initialised by the caller. */
+void bl_outcome_decide(const bl_ending *ending, const bl_markers *markers, const bl_rules *rules, const char *output,
+                       size_t n, bl_decision *decision);
 
 #endif

@@ -21,6 +21,9 @@
 /* What one descriptor may be read from before the other has its turn. */
 #define READS_A_TURN 16
 #define RATE_STEPS   10
+/* What was printed before this many steps ended cannot be why the program ended: it went on. More than one, since
+ * several processes of one program do not stop at the same moment. */
+#define COPED_STEPS 3
 
 /* Why the lab ends a trial. */
 typedef enum end_cause { END_NONE, END_STEPS, END_TIME, END_SETUP, END_INTERRUPT } end_cause;
@@ -34,7 +37,10 @@ typedef struct run {
     end_cause cause;
     int64_t kill_ns; /* when SIGTERM's grace ends, 0 before it was sent */
     bool killed;
-    int64_t progress_ns; /* next call of on_progress */
+    int64_t progress_ns;           /* next call of on_progress */
+    int64_t before_b[COPED_STEPS]; /* bytes printed before each of the last steps, the newest first */
+    int64_t turn_b;                /* bytes printed before the last turn */
+    bl_oom_events oom_before;
     bool ended;
     bl_wire_ended end;
 } run;
@@ -161,6 +167,16 @@ static void report_progress(run *r, int64_t now_ns)
     r->progress_ns = now_ns + PROGRESS_NS;
 }
 
+/* A step read in this turn may have been said before what was read of the output in the last turn (markers are read
+ * first), but not before what was read earlier than that. */
+static void note_steps(run *r, size_t n_before)
+{
+    for (size_t i = n_before; i < r->result->markers.n_steps && i < n_before + COPED_STEPS; i++) {
+        memmove(r->before_b + 1, r->before_b, sizeof r->before_b - sizeof r->before_b[0]);
+        r->before_b[0] = r->turn_b;
+    }
+}
+
 static int run_once(run *r, bl_error *err)
 {
     struct pollfd fds[] = {{.fd = r->launcher->socket, .events = POLLIN},
@@ -169,6 +185,7 @@ static int run_once(run *r, bl_error *err)
     if (poll(fds, BL_ARRAY_LEN(fds), POLL_MS) < 0 && errno != EINTR)
         return BL_FAIL(err, BL_ERR_IO, "waiting for the trial failed: %s", strerror(errno));
     size_t steps_before = r->result->markers.n_steps;
+    int64_t turn_b = r->result->output_b;
     if (fds[1].revents)
         read_some(r, &r->markers, true);
     if (fds[2].revents)
@@ -178,6 +195,8 @@ static int run_once(run *r, bl_error *err)
             return bl_start_lost_launcher(err);
         r->ended = r->end.kind == BL_WIRE_ENDED;
     }
+    note_steps(r, steps_before);
+    r->turn_b = turn_b;
     int64_t now_ns = bl_clock_ns();
     if (r->result->markers.n_steps > steps_before || now_ns >= r->progress_ns)
         report_progress(r, now_ns);
@@ -219,6 +238,14 @@ static void cut_tail(run *r)
             r->result->output_tail.data[i] = ' ';
 }
 
+/* How much of the tail was printed before the program had gone on. */
+static size_t coped_b(const run *r)
+{
+    int64_t dropped_b = r->result->output_b - (int64_t)r->result->output_tail.len; /* of all that was printed */
+    int64_t coped_b = r->before_b[COPED_STEPS - 1] - dropped_b;
+    return coped_b > 0 ? (size_t)coped_b : 0;
+}
+
 static void fill_result(run *r)
 {
     bl_trial_result *result = r->result;
@@ -232,6 +259,7 @@ static void fill_result(run *r)
         result->user_s.reason = result->system_s.reason = "a process did not end: its part is missing";
     result->peak_memory_b = peak_memory(end);
     result->by_markers = result->markers.any;
+    memcpy(result->phase, result->markers.phase, sizeof result->phase);
     cut_tail(r);
     bl_ending ending = {.exit_status = result->exit_status,
                         .exit_signal = result->exit_signal,
@@ -240,20 +268,28 @@ static void fill_result(run *r)
                         .setup_limit = r->cause == END_SETUP,
                         .interrupted = r->cause == END_INTERRUPT,
                         .limit_s = r->cause == END_SETUP ? r->spec->setup_s : r->spec->time_s,
-                        .batch = r->spec->batch};
+                        .batch = r->spec->batch,
+                        .before = r->oom_before,
+                        .phase = result->phase,
+                        .n_steps = (int64_t)result->markers.n_steps};
+    bl_oom_events_read("", &ending.after);
     result->ended_by_budget = ending.step_budget || ending.time_budget;
-    result->outcome = bl_outcome_decide(&ending, &result->markers, bl_str_text(&result->output_tail), &result->reason);
+    size_t from = coped_b(r);
+    bl_outcome_decide(&ending, &result->markers, r->spec->rules, bl_str_text(&result->output_tail) + from,
+                      result->output_tail.len - from, &result->decision);
 }
 
 int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_result *result, bl_error *err)
 {
-    *result = (bl_trial_result){.outcome = BL_OUTCOME_CRASHED, .exit_status = -1};
-    bl_str_init(&result->reason);
+    *result = (bl_trial_result){.exit_status = -1};
+    bl_decision_init(&result->decision);
+    result->decision.outcome = BL_OUTCOME_CRASHED;
     bl_str_init(&result->output_tail);
     bl_markers_init(&result->markers);
     run r = {.launcher = launcher, .spec = spec, .result = result, .markers = -1, .output = -1};
     bl_str_init(&r.tail);
     bl_started started = {.markers = -1, .output = -1};
+    bl_oom_events_read("", &r.oom_before);
     int code = bl_start_trial(launcher, spec, &started, err);
     r.markers = started.markers;
     r.output = started.output;
@@ -273,7 +309,7 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
 
 void bl_trial_result_clear(bl_trial_result *result)
 {
-    bl_str_clear(&result->reason);
+    bl_decision_clear(&result->decision);
     bl_str_clear(&result->output_tail);
     bl_markers_clear(&result->markers);
 }

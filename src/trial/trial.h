@@ -11,6 +11,7 @@
 #include "trial/launcher.h"
 #include "trial/markers.h"
 #include "trial/outcome.h"
+#include "trial/rules.h"
 
 typedef struct bl_trial_progress {
     int64_t n_steps;      /* in a train phase */
@@ -21,16 +22,17 @@ typedef struct bl_trial_progress {
 } bl_trial_progress;
 
 typedef struct bl_trial_spec {
-    char *const *argv; /* NULL-terminated; argv[0] is searched on PATH; executed as it is, by no shell */
-    const char *cwd;   /* NULL: the lab's */
-    char *const *env;  /* "NAME=VALUE"..., NULL-terminated, on top of the lab's environment; may be NULL */
-    int64_t batch;     /* BATCHLAB_BATCH, and what the program must say in `hello` if it says any */
-    int64_t trial;     /* BATCHLAB_TRIAL */
-    int64_t max_steps; /* 0: no step budget */
-    double time_s;     /* seconds after `ready` (or the first step) until the trial is ended; 0: no such budget */
-    double setup_s;    /* seconds for a program that has marked no step; 0: no limit */
-    double grace_s;    /* between SIGTERM and SIGKILL; 0: 5 s */
-    int log_fd;        /* the whole output is copied there; -1: nowhere */
+    char *const *argv;     /* NULL-terminated; argv[0] is searched on PATH; executed as it is, by no shell */
+    const char *cwd;       /* NULL: the lab's */
+    char *const *env;      /* "NAME=VALUE"..., NULL-terminated, on top of the lab's environment; may be NULL */
+    int64_t batch;         /* BATCHLAB_BATCH, and what the program must say in `hello` if it says any */
+    int64_t trial;         /* BATCHLAB_TRIAL */
+    int64_t max_steps;     /* 0: no step budget */
+    double time_s;         /* seconds after `ready` (or the first step) until the trial is ended; 0: no such budget */
+    double setup_s;        /* seconds for a program that has marked no step; 0: no limit */
+    double grace_s;        /* between SIGTERM and SIGKILL; 0: 5 s */
+    int log_fd;            /* the whole output is copied there; -1: nowhere */
+    const bl_rules *rules; /* for what a failing program printed; NULL: its words tell nothing */
     /* Polled several times a second. 0 go on, 1 end the trial (SIGTERM), 2 and above kill it. May be NULL. */
     const volatile sig_atomic_t *interrupt;
     /* Called after each batch of markers and about five times a second. May be NULL. */
@@ -47,12 +49,12 @@ typedef struct bl_measured {
 } bl_measured;
 
 typedef struct bl_trial_result {
-    bl_outcome outcome;
-    bl_str reason;                /* one line for people: "exit status 3", "killed by signal 11 (SIGSEGV)" */
+    bl_decision decision;         /* what became of it, why, and what that rests on */
     int exit_status;              /* of the command; -1 where a signal ended it */
     int exit_signal;              /* 0 where it exited */
     bool ended_by_budget;         /* the lab ended it: step or time budget */
     bool by_markers;              /* false: no marker came, only the wall time is known */
+    char phase[32];               /* the last one known; "" where none is */
     int64_t started_ns;           /* monotonic, just before the process was made */
     int64_t started_wall_ns;      /* since 1970 */
     double wall_s;                /* from then to the end of the command itself */

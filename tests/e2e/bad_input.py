@@ -51,6 +51,8 @@ class BadInput(LabCase):
         for args, words in ((['--blocks', '0'], ['--blocks']), (['--blocks', 'x'], ['--blocks', "'x'"]),
                             (['--time', '5parsecs'], ['--time']), (['--margin', '0'], ['--margin']),
                             (['--steps', '-1'], ['--steps']), (['--seed', '1e3'], ['--seed']),
+                            (['--oom-pattern', 'a('], ['--oom-pattern', "'a('"]), (['--oom-pattern', ''], ['empty']),
+                            (['--rules', self.write('r', 'memory x')], ["'memory'", 'line 1']),
                             (['--bocks', '3'], ['--bocks']), (['--samples', '{batch}*'], ['samples'])):
             with self.subTest(args):
                 self.refuse(['sweep', '-b', '8', *args, *tail], words, remedy=False)

@@ -93,6 +93,31 @@ class Sweep(LabCase):
         self.assertIn('out_of_memory', out)
         self.assertIn('best', out)
 
+    def test_evidence_is_kept_and_shown(self):
+        script = self.write('fail.sh', 'echo "FOO-17: tiles exhausted" >&2\necho SHAPE-3 >&2\nexit 7\n')
+        tail = ['-q', '-b', '4', '-n', '1', '--', 'sh', script, '{batch}']
+        self.lab('sweep', *tail, status=1)
+        self.lab('sweep', '--oom-pattern', 'FOO-[0-9]+: tiles', *tail, status=1)
+        rules = self.write('rules', '# what our accelerator says\nnone FOO-17\nlimit ^SHAPE-[0-9]\n')
+        self.lab('sweep', '--rules', rules, *tail, status=1)
+        self.assertEqual(self.query('SELECT outcome, memory_kind FROM trial ORDER BY id'),
+                         [('crashed', None), ('out_of_memory', 'device'), ('limit', None)])
+        self.assertEqual(self.query('SELECT source, decided FROM evidence WHERE trial_id = 3 AND decided'),
+                         [('output', 1)])
+        shown, _ = self.lab('show', '2', '--all')
+        self.assertIn('Evidence: block 1', shown)
+        self.assertIn('device_oom (--oom-pattern): FOO-17: tiles exhausted', shown)
+        self.assertEqual([e['source'] for e in self.export('2')['trials'][0]['evidence'] if e['decided']], ['output'])
+        os.unlink(rules)  # a resumed experiment keeps its rules
+        self.lab('sweep', '--resume', '3', '--blocks', '2', '-q', status=1)
+        self.assertEqual(self.query('SELECT outcome FROM trial WHERE experiment_id = 3'), [('limit',), ('limit',)])
+
+    def test_an_ambiguous_end_is_run_once_more(self):
+        script = self.write('twice.sh', '[ -e seen ] && exit 0\ntouch seen\necho CUDNN_STATUS_EXECUTION_FAILED\nexit 1\n')
+        self.lab('sweep', '-q', '-b', '4', '-n', '1', '--', 'sh', script, '{batch}')
+        self.assertEqual(self.query('SELECT outcome FROM trial'), [('ok',)])
+        self.assertIn(('first run', 0), self.query('SELECT source, decided FROM evidence'))
+
     def test_json_is_all_there_is_on_standard_output(self):
         out, _ = self.lab('sweep', '--json', '-b', '4,5', '-n', '2', *self.train())
         self.assertEqual(len(json.loads(out)['cases']), 2)

@@ -49,7 +49,7 @@ static bl_trial_record *add(sample *s, size_t block, size_t case_index)
 bl_trial_record *sample_add(sample *s, size_t block, size_t case_index, double step_s)
 {
     bl_trial_record *t = add(s, block, case_index);
-    t->by_markers = true;
+    t->step_source = "markers";
     t->steps = s->steps[t - s->trials];
     t->n_steps = SAMPLE_STEPS;
     int64_t end_ns = 0;

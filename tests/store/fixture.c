@@ -74,6 +74,7 @@ int64_t fixture_begin(bl_store *store)
 bl_trial_record fixture_trial(size_t block, size_t case_index, size_t n_steps)
 {
     static bl_named_value memory[] = {{"activations", 4096, 0}}, metrics[] = {{"top1", 0.5, 77}};
+    static bl_stored_evidence evidence[] = {{"exit", "exit status 0", false}, {"output", "nothing", true}};
     bl_trial_record t = {
         .case_index = case_index,
         .block = block,
@@ -86,7 +87,9 @@ bl_trial_record fixture_trial(size_t block, size_t case_index, size_t n_steps)
         .system_s = 0.125,
         .peak_memory_b = 1 << 20,
         .memory_note = "process tree, sampled",
-        .by_markers = true,
+        .step_source = "markers",
+        .step_note = "as told",
+        .phase = "train",
         .run_samples = NAN,
         .program = "train",
         .program_version = "1",
@@ -97,6 +100,8 @@ bl_trial_record fixture_trial(size_t block, size_t case_index, size_t n_steps)
         .n_memory = 1,
         .metrics = metrics,
         .n_metrics = 1,
+        .evidence = evidence,
+        .n_evidence = 2,
         .steps = calloc(n_steps + 1, sizeof(bl_stored_step)),
         .n_steps = n_steps,
     };

@@ -70,6 +70,14 @@ static void a_trial_comes_back_with_its_raw_steps(void **state)
         assert_true(got->steps[i].loss == put.steps[i].loss || (isnan(got->steps[i].loss) && isnan(put.steps[i].loss)));
     }
     assert_true(got->n_memory == 1 && got->memory[0].value == 4096);
+    assert_string_equal(got->step_source, "markers");
+    assert_string_equal(got->step_note, "as told");
+    assert_string_equal(got->phase, "train");
+    assert_null(got->memory_kind);
+    assert_int_equal(got->n_evidence, 2);
+    assert_string_equal(got->evidence[1].source, "output");
+    assert_string_equal(got->evidence[1].text, "nothing");
+    assert_true(got->evidence[1].decided && !got->evidence[0].decided);
     assert_true(got->n_metrics == 1 && got->metrics[0].value == 0.5 && got->metrics[0].t_ns == 77);
     bl_arena_clear(&arena);
     free(put.steps);

@@ -62,11 +62,90 @@ static void a_newer_schema_is_refused_and_not_touched(void **state)
     fixture *f = *state;
     fixture_begin(f->store);
     close_own(f);
-    fixture_query(f, "PRAGMA user_version = 2");
-    refuse(f, BL_STORE_CREATE, BL_ERR_ENV, "has schema version 2");
-    refuse(f, BL_STORE_READ, BL_ERR_ENV, "has schema version 2");
-    assert_true(fixture_query(f, "PRAGMA user_version") == 2);
+    fixture_query(f, "PRAGMA user_version = 3");
+    refuse(f, BL_STORE_CREATE, BL_ERR_ENV, "has schema version 3");
+    refuse(f, BL_STORE_READ, BL_ERR_ENV, "has schema version 3");
+    assert_true(fixture_query(f, "PRAGMA user_version") == 3);
     assert_true(fixture_query(f, "SELECT count(*) FROM experiment") == 1);
+}
+
+/* Makes the present tables into those of version 1. */
+static const char to_version_1[] =
+    "PRAGMA foreign_keys = OFF; BEGIN; DROP TABLE evidence; ALTER TABLE experiment DROP COLUMN driving;"
+    "CREATE TABLE trial_1 (id INTEGER PRIMARY KEY AUTOINCREMENT, experiment_id INTEGER NOT NULL REFERENCES experiment "
+    "ON "
+    "DELETE CASCADE, case_index INTEGER NOT NULL, block INTEGER NOT NULL, position INTEGER NOT NULL, predecessor "
+    "INTEGER, "
+    "outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'out_of_memory', 'crashed', 'timed_out', 'interrupted', "
+    "'invalid')), "
+    "reason TEXT, started_ns INTEGER NOT NULL, wall_s REAL, user_s REAL, system_s REAL, cpu_note TEXT, peak_memory_b "
+    "REAL, "
+    "memory_note TEXT, exit_status INTEGER NOT NULL, exit_signal INTEGER NOT NULL, ended_by_budget INTEGER NOT NULL, "
+    "by_markers INTEGER NOT NULL, run_samples REAL, program TEXT, program_version TEXT, precision TEXT, ranks INTEGER, "
+    "output_tail TEXT) STRICT;"
+    "INSERT INTO trial_1 SELECT id, experiment_id, case_index, block, position, predecessor, outcome, reason, "
+    "started_ns, "
+    "wall_s, user_s, system_s, cpu_note, peak_memory_b, memory_note, exit_status, exit_signal, ended_by_budget, "
+    "step_source = 'markers', run_samples, program, program_version, precision, ranks, output_tail FROM trial;"
+    "DROP TABLE trial; ALTER TABLE trial_1 RENAME TO trial;"
+    "CREATE UNIQUE INDEX trial_once ON trial (experiment_id, block, case_index) WHERE outcome <> 'interrupted';"
+    "CREATE INDEX trial_of_experiment ON trial (experiment_id); PRAGMA user_version = 1; COMMIT;";
+
+static void make_version_1(const fixture *f)
+{
+    sqlite3 *db = NULL;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, to_version_1, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s", message);
+    sqlite3_close(db);
+}
+
+/* By whatever opens it first, a reader too. */
+static void an_older_schema_is_brought_up_to_date(void **state)
+{
+    fixture *f = *state;
+    for (int mode = BL_STORE_READ; mode <= BL_STORE_CREATE; mode++) {
+        int64_t id = fixture_begin(f->store);
+        fixture_add_trial(f->store, id, 0, 1, 5);
+        fixture_add_trial(f->store, id, 0, 2, 3);
+        assert_int_equal(bl_store_end(f->store, id, BL_EXPERIMENT_FINISHED, NULL), BL_OK);
+        close_own(f);
+        make_version_1(f);
+        assert_int_equal(fixture_query(f, "SELECT sum(by_markers) FROM trial"), 2);
+        f->store = fixture_open(f, (bl_store_mode)mode);
+        assert_int_equal(fixture_query(f, "PRAGMA user_version"), 2);
+        bl_arena arena;
+        bl_arena_init(&arena);
+        bl_experiment e;
+        assert_int_equal(bl_store_load(f->store, id, true, &arena, &e, NULL), BL_OK);
+        assert_true(e.n_trials == 2 && e.trials[0].n_steps == 5 && e.trials[0].steps[4].end_ns == 50000000);
+        assert_string_equal(e.trials[1].step_source, "markers");
+        assert_string_equal(e.driving, "{}");
+        assert_null(e.trials[1].phase);
+        bl_arena_clear(&arena);
+        assert_string_equal(fixture_integrity(f), "ok");
+        close_own(f);
+        f->store = fixture_open(f, BL_STORE_WRITE);
+        fixture_add_trial(f->store, id, 1, 1, 5); /* the checks and indexes are there again */
+        bl_trial_record again = fixture_trial(1, 1, 0);
+        bl_error err = {0};
+        assert_int_not_equal(bl_store_add_trial(f->store, id, &again, NULL, &err), BL_OK);
+        free(again.steps);
+        assert_int_equal(bl_store_delete(f->store, id, NULL), BL_OK);
+        assert_int_equal(fixture_query(f, "SELECT count(*) FROM step"), 0);
+    }
+}
+
+static void an_older_schema_in_use_is_left_alone(void **state)
+{
+    fixture *f = *state;
+    fixture_begin(f->store); /* held by this very process */
+    close_own(f);
+    make_version_1(f);
+    refuse(f, BL_STORE_CREATE, BL_ERR_BUSY, "works with it");
+    refuse(f, BL_STORE_READ, BL_ERR_BUSY, "brought up to date first");
+    assert_int_equal(fixture_query(f, "PRAGMA user_version"), 1);
 }
 
 static void a_damaged_file_is_named(void **state)
@@ -281,6 +360,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(an_older_schema_is_brought_up_to_date, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(an_older_schema_in_use_is_left_alone, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_newer_schema_is_refused_and_not_touched, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_named, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_read_only_file_is_noticed_at_once, fixture_set_up, fixture_tear_down),

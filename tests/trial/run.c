@@ -8,16 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trial/settle.h"
+
 static bl_launcher launcher;
+static bl_rules *rules;
 
 int start_test_launcher(void **state)
 {
-    return bl_launcher_start(&launcher, NULL);
+    return bl_launcher_start(&launcher, NULL) != BL_OK || bl_rules_new(&rules, NULL) != BL_OK;
 }
 
 int stop_test_launcher(void **state)
 {
     bl_launcher_stop(&launcher);
+    bl_rules_free(rules);
     return 0;
 }
 
@@ -34,20 +38,21 @@ void run_shell(const char *script, const bl_trial_spec *spec, bl_trial_result *r
     char *argv[] = {sh, c, text, NULL};
     bl_trial_spec full = spec ? *spec : (bl_trial_spec){0};
     full.argv = argv;
+    full.rules = rules;
     if (full.log_fd == 0)
         full.log_fd = -1;
     bl_error err = {0};
-    if (bl_trial_run(&launcher, &full, result, &err) != BL_OK)
+    if (bl_trial_settle(&launcher, &full, result, &err) != BL_OK)
         fail_msg("%s", err.message);
     free(text);
 }
 
 void assert_outcome_(const bl_trial_result *result, bl_outcome wanted, const char *file, int line)
 {
-    if (result->outcome == wanted)
+    if (result->decision.outcome == wanted)
         return;
-    print_error("%s, not %s: %s\n%s", bl_outcome_name(result->outcome), bl_outcome_name(wanted),
-                bl_str_text(&result->reason), bl_str_text(&result->output_tail));
+    print_error("%s, not %s: %s\n%s", bl_outcome_name(result->decision.outcome), bl_outcome_name(wanted),
+                bl_str_text(&result->decision.reason), bl_str_text(&result->output_tail));
     _fail(file, line);
 }
 

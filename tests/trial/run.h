@@ -16,7 +16,8 @@ int start_test_launcher(void **state);
 int stop_test_launcher(void **state);
 bl_launcher *test_launcher(void);
 
-/* Runs /bin/sh -c script as a trial; `spec` gives the rest and may be NULL. A log_fd of 0 counts as none. */
+/* Runs /bin/sh -c script as a trial, again where it ends ambiguously; `spec` gives the rest and may be NULL. A log_fd
+ * of 0 counts as none. */
 void run_shell(const char *script, const bl_trial_spec *spec, bl_trial_result *result);
 
 /* Fails with the reason and output of the trial. */

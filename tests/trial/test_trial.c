@@ -79,7 +79,7 @@ static void a_program_without_steps_is_given_up(void **state)
     bl_trial_result r;
     run_shell("sleep 1000", &spec, &r);
     assert_outcome(&r, BL_OUTCOME_TIMED_OUT);
-    assert_non_null(strstr(bl_str_text(&r.reason), "0.2 s"));
+    assert_non_null(strstr(bl_str_text(&r.decision.reason), "0.2 s"));
     bl_trial_result_clear(&r);
 }
 
@@ -92,7 +92,15 @@ static void failures_are_told_apart(void **state)
     } rows[] = {
         {"echo what went wrong >&2; exit 3", BL_OUTCOME_CRASHED, "exit status 3: what went wrong"},
         {"kill -SEGV $$", BL_OUTCOME_CRASHED, "killed by signal 11 (SIGSEGV)"},
-        {"kill -KILL $$", BL_OUTCOME_CRASHED, "perhaps by the system when memory was out"},
+        {"echo 'CUDA out of memory' >&2; echo '{\"type\":\"step\",\"samples\":1,\"t_ns\":9}' >&$BATCHLAB_FD",
+         BL_OUTCOME_OK, ""},
+        {"echo 'ValueError: Expected more than 1 value per channel when training' >&2; exit 1", BL_OUTCOME_LIMIT,
+         "more than 1 value"},
+        {"echo 'RuntimeError: CUDNN_STATUS_EXECUTION_FAILED' >&2; exit 1", BL_OUTCOME_AMBIGUOUS, "perhaps memory"},
+        {"echo 'bus error encountered in worker: insufficient shared memory' >&2; exit 1", BL_OUTCOME_OUT_OF_MEMORY,
+         "/dev/shm"},
+        {"echo 'Watchdog caught collective operation timeout' >&2; exit 1", BL_OUTCOME_TIMED_OUT, "in vain"},
+        {"sh -c 'kill -SEGV $$'; exit 139", BL_OUTCOME_CRASHED, "exit status 139"},
         {"echo 'torch.OutOfMemoryError: CUDA out of memory. Tried' >&2; exit 1", BL_OUTCOME_OUT_OF_MEMORY,
          "accelerator"},
         {"echo '{\"type\":\"oom\",\"bytes\":1048576}' >&$BATCHLAB_FD; exit 1", BL_OUTCOME_OUT_OF_MEMORY, "1.0 MiB"},
@@ -105,10 +113,64 @@ static void failures_are_told_apart(void **state)
         bl_trial_result r;
         run_shell(rows[i].script, &spec, &r);
         assert_outcome(&r, rows[i].outcome);
-        if (!strstr(bl_str_text(&r.reason), rows[i].reason))
-            fail_msg("'%s' does not say '%s'", bl_str_text(&r.reason), rows[i].reason);
+        if (!strstr(bl_str_text(&r.decision.reason), rows[i].reason))
+            fail_msg("'%s' does not say '%s'", bl_str_text(&r.decision.reason), rows[i].reason);
         bl_trial_result_clear(&r);
     }
+}
+
+/* Whether the kernel's counts can be read here decides between the two; never is it believed to be memory. */
+static void a_kill_that_was_not_the_kernels_is_no_want_of_memory(void **state)
+{
+    bl_trial_result r;
+    run_shell("kill -KILL $$", NULL, &r);
+    assert_true(r.decision.outcome == BL_OUTCOME_CRASHED || r.decision.outcome == BL_OUTCOME_AMBIGUOUS);
+    assert_int_equal(r.exit_signal, SIGKILL);
+    bl_trial_result_clear(&r);
+}
+
+static void what_was_said_before_the_training_went_on_is_not_the_cause(void **state)
+{
+    bl_trial_result r;
+    run_shell(READY "echo 'CUDA out of memory, trying less'; sleep 0.5;" STEPS(5, "sleep 0.05;") "exit 1", NULL, &r);
+    assert_outcome(&r, BL_OUTCOME_CRASHED);
+    bl_trial_result_clear(&r);
+    run_shell(
+        READY STEPS(5, "") "sleep 0.5; echo '{\"type\":\"phase\",\"name\":\"eval\",\"t_ns\":9000000}' >&$BATCHLAB_FD;"
+                           "echo 'CUDA out of memory'; exit 1",
+        NULL, &r);
+    assert_outcome(&r, BL_OUTCOME_OUT_OF_MEMORY);
+    assert_int_equal(r.decision.memory, BL_MEMORY_DEVICE);
+    assert_string_equal(r.phase, "eval");
+    assert_non_null(strstr(bl_str_text(&r.decision.reason), "in phase eval after 5 steps"));
+    bl_trial_result_clear(&r);
+}
+
+static void an_ambiguous_end_is_tried_once_more(void **state)
+{
+    char folder[] = "/tmp/batchlab-test-XXXXXX", script[512];
+    assert_non_null(mkdtemp(folder));
+    snprintf(script, sizeof script,
+             "cd %s; echo >>runs; [ $(wc -l <runs) -ge 2 ] && { echo 'HIP out of memory' >&2; exit 1; };"
+             "echo CUBLAS_STATUS_NOT_INITIALIZED >&2; exit 1",
+             folder);
+    bl_trial_result r;
+    run_shell(script, NULL, &r);
+    assert_outcome(&r, BL_OUTCOME_OUT_OF_MEMORY);
+    const bl_evidence *e = &r.decision.evidence;
+    assert_string_equal(e->items[e->n - 1].source, "first run");
+    bl_trial_result_clear(&r);
+    /* Twice is all: a third run would have succeeded. */
+    snprintf(
+        script, sizeof script,
+        "cd %s; rm -f runs; echo >>more; [ $(wc -l <more) -ge 3 ] && exit 0; echo CUDNN_STATUS_INTERNAL_ERROR; exit 1",
+        folder);
+    run_shell(script, NULL, &r);
+    assert_outcome(&r, BL_OUTCOME_AMBIGUOUS);
+    bl_trial_result_clear(&r);
+    snprintf(script, sizeof script, "rm -r %s", folder);
+    run_shell(script, NULL, &r);
+    bl_trial_result_clear(&r);
 }
 
 static volatile sig_atomic_t interrupt_level;
@@ -283,6 +345,9 @@ int main(void)
         cmocka_unit_test(the_time_budget_ends_a_program_that_ignores_sigterm),
         cmocka_unit_test(a_program_without_steps_is_given_up),
         cmocka_unit_test(failures_are_told_apart),
+        cmocka_unit_test(a_kill_that_was_not_the_kernels_is_no_want_of_memory),
+        cmocka_unit_test(what_was_said_before_the_training_went_on_is_not_the_cause),
+        cmocka_unit_test(an_ambiguous_end_is_tried_once_more),
         cmocka_unit_test(an_interrupt_ends_a_trial_and_keeps_its_steps),
         cmocka_unit_test(no_descendant_outlives_a_trial),
         cmocka_unit_test(nothing_outlives_a_lab_that_is_killed),

@@ -1,0 +1,31 @@
+/* How programs that nobody here wrote are run and read: what the options beyond the plan say. Stored with the
+ * experiment as JSON, so that a resumed one is driven in the same way. */
+#ifndef BL_LAB_DRIVING_H
+#define BL_LAB_DRIVING_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/str.h"
+#include "trial/rules.h"
+
+/* As given on the command line. */
+typedef struct bl_driving_options {
+    bl_strv oom_patterns;   /* --oom-pattern */
+    const char *rules_file; /* --rules */
+} bl_driving_options;
+
+typedef struct bl_driving {
+    bl_str rules_text; /* rules of the user, a line each; empty where none */
+    bl_rules *rules;   /* with the built-in ones */
+} bl_driving;
+
+/* `driving` is initialised, and to be cleared in any case. */
+int bl_driving_from_options(const bl_driving_options *options, bl_driving *driving, bl_error *err);
+/* json: NULL or an object; what this version does not know in it is an error, since it would be run otherwise. */
+int bl_driving_from_json(const char *json, bl_driving *driving, bl_error *err);
+/* Appends the object. */
+int bl_driving_to_json(const bl_driving *driving, bl_str *out, bl_error *err);
+void bl_driving_clear(bl_driving *driving);
+
+#endif
