@@ -87,7 +87,8 @@ const bl_builtin_rule bl_builtin_rules[] = {
     {BL_MESSAGE_AMBIGUOUS, "accelerator runtime",
      "(?i)(?:cuda|hip) error: (?:unspecified launch failure|unknown error|initialization error|launch timed out)"},
     {BL_MESSAGE_AMBIGUOUS, "process launcher",
-     "(?i)signal 9 \\(SIGKILL\\)|exit ?code *:? *-9\\b|terminated with signal:? (?:9|SIGKILL)|on signal 9 \\(killed\\)"},
+     "(?i)signal 9 \\(SIGKILL\\)|exit ?code *:? *-9\\b|terminated with signal:? (?:9|SIGKILL)|on signal 9 "
+     "\\(killed\\)"},
 
     {BL_MESSAGE_TIMEOUT, "collective operation",
      "(?i)\\b(?:watchdog|collective|nccl|rccl|gloo|all_?reduce|barrier|rendezvous)\\b.{0,160}(?:time[d-]? ?out)"},
