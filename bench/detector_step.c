@@ -23,7 +23,8 @@ typedef struct options {
 
 static bool parse(int argc, char **argv, options *o)
 {
-    *o = (options){.model = argc > 1 ? bl_model_find(argv[1]) : NULL, .size = 640, .classes = 14};
+    *o = (options){
+        .model = argc > 1 ? bl_model_find(argv[1]) : NULL, .size = 640, .classes = 14, .recompute = BL_RECOMPUTE_CHEAP};
     for (int i = 2; i < argc; i++) {
         const char *const names[] = {"--batch-size", "--steps", "--threads", "--image-size", "--classes"};
         int *const into[] = {&o->batch, &o->steps, &o->threads, &o->size, &o->classes};

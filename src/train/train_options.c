@@ -70,7 +70,7 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
          1, 1024},
         {BL_OPT_STRING, 0, "recompute", "WHAT",
          "Activations computed again in the backward pass rather than kept: none, cheap (of normalisations and "
-         "activations: a few per cent of time) or all (also of convolutions: about a third of time) (default: none). "
+         "activations: hardly any time) or all (also of convolutions: about a third of time) (default: cheap). "
          "The results are the same to the bit.",
          &r->recompute, 0, 0},
         {BL_OPT_INT, 'w', "workers", "N", "Threads that prepare data ahead of the step (default: 1; 0: none).",
@@ -166,7 +166,8 @@ static int take_words(bl_train_options *o, raw *r, bl_error *err)
     /* A schedule in steps has no options here that would say when it drops. */
     if (!bl_schedule_kind_from_name(r->schedule, &o->schedule) || o->schedule == BL_SCHEDULE_STEP)
         return no_such("--schedule", r->schedule, "constant, cosine, linear", err);
-    if (r->recompute && !bl_recompute_from_name(r->recompute, &o->recompute))
+    r->recompute = r->recompute ? r->recompute : "cheap";
+    if (!bl_recompute_from_name(r->recompute, &o->recompute))
         return no_such("--recompute", r->recompute, "none, cheap, all", err);
     o->optim.momentum = r->momentum;
     o->optim.nesterov = r->nesterov;
@@ -330,6 +331,7 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
                             .workers = 1,
                             .seed = 1,
                             .lr = NAN,
+                            .recompute = BL_RECOMPUTE_CHEAP,
                             .eval_every = 1};
     raw r = {.momentum = 0.9, .eval = true};
     bl_option table[MAX_OPTIONS];
