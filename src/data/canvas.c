@@ -1,10 +1,7 @@
 #include "data/canvas.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/alloc.h"
+#include <stddef.h>
 
 void bl_canvas_fill(bl_canvas *canvas, float value)
 {
@@ -13,132 +10,28 @@ void bl_canvas_fill(bl_canvas *canvas, float value)
         canvas->planes[i] = value;
 }
 
-/* One axis: canvas pixels [from, from + len), and for each the source pixels that it averages over. */
-typedef struct axis {
-    int from, len;
-    int n;         /* taps at most */
-    int *first;    /* (len) source pixel of the first tap */
-    int *count;    /* (len) */
-    float *weight; /* (len, n), each row's sum is 1 */
-} axis;
-
-static void clear_axis(axis *a)
+bl_part bl_canvas_part(const bl_canvas *canvas, int width, int height, const bl_rect *where, const bl_rect *window)
 {
-    free(a->first);
-    free(a->count);
-    free(a->weight);
+    int left, right, top, bottom;
+    bl_axis_reach((bl_span){where->left, where->right}, (bl_span){window->left, window->right}, width, canvas->size,
+                  &left, &right);
+    bl_axis_reach((bl_span){where->top, where->bottom}, (bl_span){window->top, window->bottom}, height, canvas->size,
+                  &top, &bottom);
+    return (bl_part){left, top, right - left, bottom - top};
 }
 
-/* The taps of one pixel: a triangle as wide as max(1, scale) around the middle, cut off at the image's edges. */
-static void fill_taps(axis *a, int i, double middle, double support, int source)
+int bl_canvas_draw(bl_canvas *canvas, const bl_picture *picture, const bl_rect *where, const bl_rect *window,
+                   bl_scratch *scratch, bl_error *err)
 {
-    int first = (int)fmax(0, ceil(middle - support - 0.5)), last = (int)fmin(source - 1, floor(middle + support - 0.5));
-    float *weight = a->weight + (size_t)i * (size_t)a->n;
-    double sum = 0;
-    a->first[i] = first;
-    a->count[i] = 0;
-    for (int k = first; k <= last && a->count[i] < a->n; k++) {
-        double w = 1 - fabs(k + 0.5 - middle) / support;
-        weight[a->count[i]++] = (float)fmax(w, 0);
-        sum += fmax(w, 0);
-    }
-    if (sum <= 0) { /* only where rounding leaves a middle on the very edge */
-        a->first[i] = middle < 0 ? 0 : middle >= source ? source - 1 : (int)middle;
-        a->count[i] = 1;
-        weight[0] = 1;
-        return;
-    }
-    for (int k = 0; k < a->count[i]; k++)
-        weight[k] = (float)((double)weight[k] / sum);
-}
-
-/* Pixels of [0, size) whose middle lies in both intervals; len 0: none. */
-static int make_axis(double low, double high, double window_low, double window_high, int size, int source, axis *a,
-                     bl_error *err)
-{
-    double first = ceil(fmax(fmax(low, window_low), 0) - 0.5), end = ceil(fmin(fmin(high, window_high), size) - 0.5);
-    *a = (axis){0};
-    if (!(end > first) || !(high > low))
-        return BL_OK;
-    double scale = source / (high - low), support = scale > 1 ? scale : 1;
-    a->from = (int)first;
-    a->len = (int)(end - first);
-    a->n = (int)fmin(ceil(2 * support) + 1, source);
-    a->first = bl_calloc((size_t)a->len, sizeof *a->first);
-    a->count = bl_calloc((size_t)a->len, sizeof *a->count);
-    a->weight = bl_calloc((size_t)a->len * (size_t)a->n, sizeof *a->weight);
-    if (!a->first || !a->count || !a->weight)
-        return BL_FAIL(err, BL_ERR_NOMEM, "no memory to resize an image");
-    for (int i = 0; i < a->len; i++)
-        fill_taps(a, i, (a->from + i + 0.5 - low) * scale, support, source);
-    return BL_OK;
-}
-
-/* One source row, resampled across: (3, across.len). */
-static void resample_row(const bl_image *image, int y, const axis *across, float *out)
-{
-    const uint8_t *row = image->pixels + (size_t)y * (size_t)image->width * 3;
-    size_t len = (size_t)across->len;
-    for (size_t i = 0; i < len; i++) {
-        const uint8_t *p = row + 3 * (size_t)across->first[i];
-        const float *weight = across->weight + i * (size_t)across->n;
-        float r = 0, g = 0, b = 0;
-        for (int k = 0; k < across->count[i]; k++, p += 3) {
-            r += weight[k] * (float)p[0];
-            g += weight[k] * (float)p[1];
-            b += weight[k] * (float)p[2];
-        }
-        out[i] = r;
-        out[len + i] = g;
-        out[2 * len + i] = b;
-    }
-}
-
-/* rows: a ring of down.n resampled rows; held: the source row that each holds. */
-static void draw_rows(bl_canvas *canvas, const bl_image *image, const axis *across, const axis *down, float *rows,
-                      int *held)
-{
-    size_t side = (size_t)canvas->size, len = (size_t)across->len;
-    for (int i = 0; i < down->n; i++)
-        held[i] = -1;
-    for (int y = 0; y < down->len; y++)
-        for (int k = 0; k < down->count[y]; k++) {
-            int source = down->first[y] + k, slot = source % down->n;
-            float *row = rows + (size_t)slot * 3 * len, weight = down->weight[(size_t)y * (size_t)down->n + (size_t)k];
-            if (held[slot] != source)
-                resample_row(image, source, across, row);
-            held[slot] = source;
-            for (size_t c = 0; c < 3; c++) {
-                float *out = canvas->planes + (c * side + (size_t)(down->from + y)) * side + (size_t)across->from;
-                for (size_t x = 0; x < len; x++)
-                    out[x] = (k == 0 ? 0 : out[x]) + weight * row[c * len + x];
-            }
-        }
-}
-
-int bl_canvas_draw(bl_canvas *canvas, const bl_image *image, const bl_rect *where, const bl_rect *window, bl_error *err)
-{
-    axis across, down = {0};
-    float *rows = NULL;
-    int *held = NULL;
-    int code =
-        make_axis(where->left, where->right, window->left, window->right, canvas->size, image->width, &across, err);
+    size_t side = (size_t)canvas->size;
+    bl_planes planes = {.at = canvas->planes, .plane = side * side, .stride = side, .scale = {1, 1, 1}};
+    bl_axis across, down;
+    int code = bl_axis_make((bl_span){where->left, where->right}, (bl_span){window->left, window->right},
+                            picture->width, canvas->size, scratch, BL_SCRATCH_ACROSS, &across, err);
     if (code == BL_OK)
-        code =
-            make_axis(where->top, where->bottom, window->top, window->bottom, canvas->size, image->height, &down, err);
-    if (code == BL_OK && across.len > 0 && down.len > 0) {
-        rows = bl_calloc((size_t)down.n * (size_t)across.len, 3 * sizeof *rows);
-        held = bl_calloc((size_t)down.n, sizeof *held);
-        if (rows && held)
-            draw_rows(canvas, image, &across, &down, rows, held);
-        else
-            code = BL_FAIL(err, BL_ERR_NOMEM, "no memory to resize an image");
-    }
-    clear_axis(&across);
-    clear_axis(&down);
-    free(rows);
-    free(held);
-    return code;
+        code = bl_axis_make((bl_span){where->top, where->bottom}, (bl_span){window->top, window->bottom},
+                            picture->height, canvas->size, scratch, BL_SCRATCH_DOWN, &down, err);
+    return code == BL_OK ? bl_resample(picture, &across, &down, &planes, scratch, err) : code;
 }
 
 void bl_canvas_blend(bl_canvas *canvas, const bl_canvas *other, float share)

@@ -18,11 +18,12 @@ typedef struct bl_rect {
 } bl_rect;
 
 void bl_canvas_fill(bl_canvas *canvas, float value);
-/* Resamples the image so that the whole of it would fill `where`, and draws what lies in `window` of it: pixels whose
- * middle is in both. Bilinear; when it shrinks, averaging over what a pixel covers, as Pillow's antialiased bilinear.
- */
-int bl_canvas_draw(bl_canvas *canvas, const bl_image *image, const bl_rect *where, const bl_rect *window,
-                   bl_error *err);
+/* Resamples the picture (data/resample.h) so that the whole of it would fill `where`, and draws what lies in `window`
+ * of it: pixels whose middle is in both. The picture must hold bl_canvas_part. */
+int bl_canvas_draw(bl_canvas *canvas, const bl_picture *picture, const bl_rect *where, const bl_rect *window,
+                   bl_scratch *scratch, bl_error *err);
+/* The pixels of an image of these sides that drawing it so looks at. */
+bl_part bl_canvas_part(const bl_canvas *canvas, int width, int height, const bl_rect *where, const bl_rect *window);
 /* this * share + other * (1 - share) */
 void bl_canvas_blend(bl_canvas *canvas, const bl_canvas *other, float share);
 /* Multiplies hue (modulo a full turn), saturation and value by the gains; the latter two stay at most 1. */

@@ -25,6 +25,7 @@ typedef struct bl_view {
     int size; /* side of the result, pixels */
     bl_augment augment;
     uint64_t draw;
+    struct bl_scratch *scratch; /* memory of the calling thread (data/scratch.h); NULL: taken anew for this image */
 } bl_view;
 
 typedef struct bl_dataset {
@@ -32,6 +33,7 @@ typedef struct bl_dataset {
     int64_t count[2]; /* images by bl_split */
     int n_classes;
     const char *description; /* "folder cifar10: 50000 + 10000 images, 10 classes"; owned */
+    struct bl_cache *cache;  /* images read before (data/cache.h); NULL: none. Owned */
 } bl_dataset;
 
 /* An object of class `label` on an image. In fractions of the image's width and height: the middle and the sides. */
@@ -61,6 +63,11 @@ typedef struct bl_dataset_kind {
      */
     int (*read_boxes)(const bl_dataset *dataset, bl_split split, int64_t index, const bl_view *view, float *out,
                       bl_objects *boxes, float frame[4], bl_error *err);
+    /* Where each image is a file of its own, else NULL: its path into out, cut off where `room` bytes do not hold it;
+     */
+    void (*path)(const bl_dataset *dataset, bl_split split, int64_t index, char *out, size_t room);
+    /* and what its sides are at least where it is decoded smaller for such views (bl_image_decode's least). */
+    int (*least)(const bl_view *view);
     void (*free)(bl_dataset *dataset);
 } bl_dataset_kind;
 

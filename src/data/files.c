@@ -2,14 +2,17 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 
-#define FILE_MAX_B ((size_t)256 << 20)
+#define FILE_MAX_B ((off_t)256 << 20)
 
 static int compare_names(const void *a, const void *b)
 {
@@ -45,14 +48,41 @@ bool bl_files_is_image(const char *path, const char *name)
            (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 || strcasecmp(dot, ".png") == 0);
 }
 
-int bl_files_read_image(const char *path, int least, bl_image *out, bl_error *err)
+static int read_whole(int fd, const char *path, bl_scratch *scratch, const uint8_t **data, size_t *len, bl_error *err)
 {
-    char *data = NULL;
-    size_t len = 0;
-    *out = (bl_image){0};
-    int code = bl_fs_read(path, FILE_MAX_B, &data, &len, err);
-    if (code == BL_OK)
-        code = bl_image_decode((const uint8_t *)data, len, least, path, out, err);
-    free(data);
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return BL_FAIL(err, BL_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return BL_FAIL(err, BL_ERR_FORMAT, "'%s' is no file", path);
+    if (info.st_size > FILE_MAX_B)
+        return BL_FAIL(err, BL_ERR_FORMAT, "'%s' is larger than %lld bytes", path, (long long)FILE_MAX_B);
+    size_t size = (size_t)info.st_size, got = 0;
+    uint8_t *room = bl_scratch_room(scratch, BL_SCRATCH_FILE, size + 1);
+    if (!room)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory to read '%s'", path);
+    while (got < size) {
+        ssize_t n = read(fd, room + got, size - got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return BL_FAIL(err, BL_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+        if (n == 0) /* it has just become shorter: what decodes it will notice */
+            break;
+        got += (size_t)n;
+    }
+    *data = room;
+    *len = got;
+    return BL_OK;
+}
+
+int bl_files_read(const char *path, bl_scratch *scratch, const uint8_t **data, size_t *len, bl_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe by that name waits for nobody */
+    if (fd < 0)
+        return BL_FAIL(err, errno == ENOENT || errno == EACCES ? BL_ERR_ENV : BL_ERR_IO, "cannot open '%s': %s", path,
+                       strerror(errno));
+    int code = read_whole(fd, path, scratch, data, len, err);
+    close(fd);
     return code;
 }

@@ -10,7 +10,7 @@
 int bl_files_list(const char *path, bool (*wanted)(const char *path, const char *name), bl_strv *out, bl_error *err);
 bool bl_files_is_image(const char *path, const char *name); /* by its ending */
 bool bl_files_is_folder(const char *path, const char *name);
-/* As bl_image_decode. */
-int bl_files_read_image(const char *path, int least, bl_image *out, bl_error *err);
+/* A file's bytes, into the scratch (BL_SCRATCH_FILE). */
+int bl_files_read(const char *path, bl_scratch *scratch, const uint8_t **data, size_t *len, bl_error *err);
 
 #endif

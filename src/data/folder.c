@@ -5,9 +5,10 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "data/cache.h"
 #include "data/dataset.h"
 #include "data/files.h"
-#include "data/image.h"
+#include "data/picture.h"
 
 /* Paths lie one after the other in one text: a million files would be a million blocks otherwise. */
 typedef struct split_files {
@@ -38,23 +39,17 @@ static void free_folder(bl_dataset *dataset)
     free(f);
 }
 
+static void path_of(const bl_dataset *dataset, bl_split split, int64_t index, char *out, size_t room)
+{
+    const split_files *files = &((const folder *)dataset)->splits[split];
+    snprintf(out, room, "%s/%s", files->root, files->names.data + files->at[index]);
+}
+
 static int read_image(const bl_dataset *dataset, bl_split split, int64_t index, const bl_view *view, float *out,
                       int32_t *label, bl_error *err)
 {
-    const split_files *files = &((const folder *)dataset)->splits[split];
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", files->root, files->names.data + files->at[index]);
-    bl_image image = {0};
-    /* A crop may take a part of the image only, and must not be blurred by decoding it small. */
-    int least = view->augment == BL_AUGMENT_CROP ? 2 * view->size : view->size;
-    int code = bl_files_read_image(path, least, &image, err);
-    if (code == BL_OK) {
-        bl_region region = bl_view_region(view, image.width, image.height);
-        code = bl_image_resample(&image, &region, view->size, out, err);
-    }
-    bl_image_clear(&image);
-    *label = files->label[index];
-    return code;
+    *label = ((const folder *)dataset)->splits[split].label[index];
+    return bl_picture_view(dataset, split, index, view, out, err);
 }
 
 static int add_file(split_files *files, const char *class_name, const char *name, int32_t label, bl_error *err)
@@ -131,7 +126,8 @@ static int scan_split(folder *f, bl_split split, const char *path, const char *n
     return code;
 }
 
-static const bl_dataset_kind folder_kind = {.name = "folder", .read = read_image, .free = free_folder};
+static const bl_dataset_kind folder_kind = {
+    .name = "folder", .read = read_image, .path = path_of, .least = bl_view_least, .free = free_folder};
 
 int bl_folder_open(const char *path, bl_dataset **out, bl_error *err)
 {
@@ -170,6 +166,8 @@ int bl_folder_open(const char *path, bl_dataset **out, bl_error *err)
 
 void bl_dataset_free(bl_dataset *dataset)
 {
-    if (dataset)
-        dataset->kind->free(dataset);
+    if (!dataset)
+        return;
+    bl_cache_free(dataset->cache);
+    dataset->kind->free(dataset);
 }

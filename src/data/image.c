@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/attributes.h"
-#include "tensor/shape.h"
 
 const float bl_image_mean[3] = {0.485f, 0.456f, 0.406f}, bl_image_deviation[3] = {0.229f, 0.224f, 0.225f};
 
@@ -19,6 +17,14 @@ bool bl_augment_from_name(const char *name, bl_augment *out)
             return true;
         }
     return false;
+}
+
+bl_picture bl_picture_whole(const bl_image *image)
+{
+    return (bl_picture){.pixels = image->pixels,
+                        .width = image->width,
+                        .height = image->height,
+                        .part = {0, 0, image->width, image->height}};
 }
 
 void bl_image_clear(bl_image *image)
@@ -86,131 +92,64 @@ bl_region bl_view_region(const bl_view *view, int width, int height)
     return region;
 }
 
-/* For each output pixel of one axis: the first source pixel and the weights of those from there on. */
-typedef struct axis_taps {
-    int *first;
-    float *weight; /* [size][n] */
-    int n;
-} axis_taps;
-
-static void clear_taps(axis_taps *taps)
+int bl_view_least(const bl_view *view)
 {
-    free(taps->first);
-    free(taps->weight);
+    return view->augment == BL_AUGMENT_FLIP ? view->size : 2 * view->size;
 }
 
-static int make_taps(double start, double length, int size, axis_taps *taps, bl_error *err)
+/* Where the whole image comes to lie, in pixels of the view. */
+static void spans(const bl_region *r, int width, int height, int size, bl_span *across, bl_span *down)
 {
-    double scale = length / size, support = scale > 1 ? scale : 1;
-    taps->n = (int)ceil(2 * support) + 1;
-    taps->first = bl_calloc((size_t)size, sizeof *taps->first);
-    taps->weight = bl_calloc((size_t)size * (size_t)taps->n, sizeof *taps->weight);
-    if (!taps->first || !taps->weight)
-        return BL_FAIL(err, BL_ERR_NOMEM, "no memory to resize an image");
-    for (int i = 0; i < size; i++) {
-        double center = start + (i + 0.5) * scale, sum = 0;
-        int first = (int)floor(center - support);
-        taps->first[i] = first;
-        float *weight = taps->weight + (size_t)i * (size_t)taps->n;
-        for (int k = 0; k < taps->n; k++) {
-            double off = fabs((first + k + 0.5 - center) / support), w = off < 1 ? 1 - off : 0;
-            weight[k] = (float)w;
-            sum += w;
-        }
-        for (int k = 0; k < taps->n; k++)
-            weight[k] = (float)((double)weight[k] / sum);
+    *across = (bl_span){-r->x * size / r->width, (width - r->x) * size / r->width};
+    *down = (bl_span){-r->y * size / r->height, (height - r->y) * size / r->height};
+}
+
+bl_part bl_view_part(const bl_view *view, int width, int height)
+{
+    bl_region region = bl_view_region(view, width, height);
+    bl_span across, down, all = {0, view->size};
+    int left, right, top, bottom;
+    spans(&region, width, height, view->size, &across, &down);
+    bl_axis_reach(across, all, width, view->size, &left, &right);
+    bl_axis_reach(down, all, height, view->size, &top, &bottom);
+    return (bl_part){left, top, right - left, bottom - top};
+}
+
+static int resample(const bl_picture *picture, const bl_region *region, int size, bl_scratch *scratch, float *out,
+                    bl_error *err)
+{
+    size_t side = (size_t)size, plane = side * side;
+    bl_planes planes = {.at = out, .plane = plane, .stride = side, .mirror = region->mirror ? size : 0};
+    for (int c = 0; c < 3; c++) {
+        planes.scale[c] = 1 / (255 * bl_image_deviation[c]);
+        planes.bias[c] = -bl_image_mean[c] / bl_image_deviation[c];
     }
-    return BL_OK;
+    bl_span x, y, all = {0, size};
+    bl_axis across, down;
+    spans(region, picture->width, picture->height, size, &x, &y);
+    int code = bl_axis_make(x, all, picture->width, size, scratch, BL_SCRATCH_ACROSS, &across, err);
+    if (code == BL_OK)
+        code = bl_axis_make(y, all, picture->height, size, scratch, BL_SCRATCH_DOWN, &down, err);
+    if (code != BL_OK)
+        return code;
+    bool covered = across.len == size && down.len == size;
+    for (size_t c = 0; c < 3 && !covered; c++)
+        for (size_t i = 0; i < plane; i++)
+            out[c * plane + i] = planes.bias[c];
+    return bl_resample(picture, &across, &down, &planes, scratch, err);
 }
 
-/* Beyond the image: at its very edge the edge pixel goes on (half a pixel of the filter lies outside always), farther
- * off there are zeros. */
-static const uint8_t *source_pixel(const bl_image *image, int x, int y, int slack)
+int bl_view_make(const bl_view *view, const bl_picture *picture, bl_scratch *scratch, float *out, bl_error *err)
 {
-    if (x < -slack || y < -slack || x >= image->width + slack || y >= image->height + slack)
-        return NULL;
-    x = x < 0 ? 0 : x >= image->width ? image->width - 1 : x;
-    y = y < 0 ? 0 : y >= image->height ? image->height - 1 : y;
-    return image->pixels + ((size_t)y * (size_t)image->width + (size_t)x) * 3;
-}
-
-/* One source row, resampled across: [size][3]; zeros where there is no such row. */
-static void resample_row(const bl_image *image, int y, const axis_taps *taps, int size, bool mirror, float *out)
-{
-    for (int i = 0; i < size; i++) {
-        float sum[3] = {0, 0, 0};
-        const float *weight = taps->weight + (size_t)i * (size_t)taps->n;
-        for (int k = 0; k < taps->n; k++) {
-            const uint8_t *p = weight[k] != 0 ? source_pixel(image, taps->first[i] + k, y, 1) : NULL;
-            for (int c = 0; p && c < 3; c++)
-                sum[c] += weight[k] * (float)p[c];
-        }
-        memcpy(out + 3 * (mirror ? size - 1 - i : i), sum, sizeof sum);
-    }
-}
-
-typedef struct resampler {
-    const bl_image *image;
-    const bl_region *region;
-    int size;
-    axis_taps across, down;
-    float *rows; /* the last resampled rows, a ring of down.n */
-    int *row_at; /* which source row each holds */
-} resampler;
-
-static const float *row_of(resampler *r, int y)
-{
-    int slot = ((y % r->down.n) + r->down.n) % r->down.n;
-    float *row = r->rows + (size_t)slot * (size_t)r->size * 3;
-    if (r->row_at[slot] != y) {
-        resample_row(r->image, y, &r->across, r->size, r->region->mirror, row);
-        r->row_at[slot] = y;
-    }
-    return row;
-}
-
-static void resample_all(resampler *r, float *out)
-{
-    size_t plane = (size_t)r->size * (size_t)r->size;
-    for (int i = 0; i < r->down.n; i++)
-        r->row_at[i] = INT32_MIN;
-    for (int y = 0; y < r->size; y++) {
-        float *line = out + (size_t)y * (size_t)r->size;
-        for (int c = 0; c < 3; c++)
-            memset(line + (size_t)c * plane, 0, (size_t)r->size * sizeof *line);
-        for (int k = 0; k < r->down.n; k++) {
-            float weight = r->down.weight[(size_t)y * (size_t)r->down.n + (size_t)k];
-            if (weight == 0)
-                continue;
-            const float *row = row_of(r, r->down.first[y] + k);
-            for (int c = 0; c < 3; c++)
-                for (int x = 0; x < r->size; x++)
-                    line[(size_t)c * plane + (size_t)x] += weight * row[3 * x + c];
-        }
-        for (int c = 0; c < 3; c++)
-            for (int x = 0; x < r->size; x++) {
-                float *value = &line[(size_t)c * plane + (size_t)x];
-                *value = (*value / 255 - bl_image_mean[c]) / bl_image_deviation[c];
-            }
-    }
+    bl_region region = bl_view_region(view, picture->width, picture->height);
+    return resample(picture, &region, view->size, scratch, out, err);
 }
 
 int bl_image_resample(const bl_image *image, const bl_region *region, int size, float *out, bl_error *err)
 {
-    resampler r = {.image = image, .region = region, .size = size};
-    int code = make_taps(region->x, region->width, size, &r.across, err);
-    if (code == BL_OK)
-        code = make_taps(region->y, region->height, size, &r.down, err);
-    if (code == BL_OK) {
-        r.rows = bl_calloc((size_t)r.down.n * (size_t)size, 3 * sizeof *r.rows);
-        r.row_at = bl_calloc((size_t)r.down.n, sizeof *r.row_at);
-        code = r.rows && r.row_at ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory to resize an image");
-    }
-    if (code == BL_OK)
-        resample_all(&r, out);
-    clear_taps(&r.across);
-    clear_taps(&r.down);
-    free(r.rows);
-    free(r.row_at);
+    bl_picture picture = bl_picture_whole(image);
+    bl_scratch scratch = {0};
+    int code = resample(&picture, region, size, &scratch, out, err);
+    bl_scratch_clear(&scratch);
     return code;
 }

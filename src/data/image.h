@@ -3,6 +3,7 @@
 #define BL_DATA_IMAGE_H
 
 #include "data/dataset.h"
+#include "data/resample.h"
 
 typedef struct bl_image {
     uint8_t *pixels; /* [height][width][3], RGB */
@@ -10,11 +11,14 @@ typedef struct bl_image {
 } bl_image;
 
 void bl_image_clear(bl_image *image);
+bl_picture bl_picture_whole(const bl_image *image); /* borrows it */
 /* Any JPEG or PNG, told apart by their first bytes, to RGB (transparency is laid over black). JPEGs far larger than
  * wanted are decoded at a fraction of their size, with neither side below `least`; 0: in full. `name` is for errors,
  * which are BL_ERR_FORMAT. */
 int bl_image_decode(const uint8_t *data, size_t len, int least, const char *name, bl_image *out, bl_error *err);
 int bl_jpeg_decode(const uint8_t *data, size_t len, int least, const char *name, bl_image *out, bl_error *err);
+/* The largest of 1, 1/2, 1/4, 1/8, as its denominator, that leaves both sides at least `least`; 1 where that is 0. */
+unsigned bl_jpeg_denominator(unsigned width, unsigned height, int least);
 int bl_png_decode(const uint8_t *data, size_t len, const char *name, bl_image *out, bl_error *err);
 
 /* The part of an image that becomes the view, in pixels; may reach beyond it, where zeros are. */
@@ -24,9 +28,18 @@ typedef struct bl_region {
 } bl_region;
 
 bl_region bl_view_region(const bl_view *view, int width, int height);
-/* Resamples the region (bilinear; when it shrinks, averaging over what an output pixel covers, as Pillow's
- * antialiased bilinear does) and normalises it: out (3, size, size). */
+/* Resamples the region (data/resample.h) and normalises it: out (3, size, size). Pixels whose middle lies beyond the
+ * image are black. */
 int bl_image_resample(const bl_image *image, const bl_region *region, int size, float *out, bl_error *err);
+
+/* As whose decoding such views take a JPEG: a training view's part has `size` pixels at least. Crops, of which most are
+ * far smaller than the image, want twice as many, and so do tests: there, decoding in full would hardly give another
+ * result. */
+int bl_view_least(const bl_view *view);
+/* The pixels that a view of an image of these sides looks at. */
+bl_part bl_view_part(const bl_view *view, int width, int height);
+/* The view of a picture which holds that part: out (3, size, size). */
+int bl_view_make(const bl_view *view, const bl_picture *picture, bl_scratch *scratch, float *out, bl_error *err);
 
 /* The numbers of one view. */
 typedef struct bl_draws {

@@ -29,8 +29,7 @@ static void note(j_common_ptr info, int level)
         leave(info);
 }
 
-/* The largest of 1, 1/2, 1/4, 1/8 that leaves both sides at least `least`. */
-static unsigned choose_denominator(unsigned width, unsigned height, int least)
+unsigned bl_jpeg_denominator(unsigned width, unsigned height, int least)
 {
     unsigned side = width < height ? width : height, denominator = 1;
     while (least > 0 && denominator < 8 && side / (denominator * 2) >= (unsigned)least)
@@ -87,7 +86,7 @@ static void decode(decoding *d, const uint8_t *data, size_t len, int least)
     if (d->too_large)
         return;
     info->scale_num = 1;
-    info->scale_denom = choose_denominator(info->image_width, info->image_height, least);
+    info->scale_denom = bl_jpeg_denominator(info->image_width, info->image_height, least);
     info->out_color_space =
         info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK ? JCS_CMYK : JCS_RGB;
     jpeg_start_decompress(info);

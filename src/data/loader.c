@@ -7,11 +7,11 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "data/image.h"
+#include "data/scratch.h"
 #include "tensor/layout.h"
 #include "tensor/shape.h"
 
 enum { TARGET_FLOATS = 6 };
-enum { SLOTS = 2 }; /* one being trained on, one being filled */
 
 typedef struct slot {
     float *images;
@@ -29,7 +29,8 @@ struct bl_loader {
     size_t sample_floats;
     int64_t n_batches, epoch;
     int64_t *order; /* of the samples in this epoch */
-    slot slots[SLOTS];
+    slot *slots;    /* a ring: one being trained on, the others full or being filled */
+    int n_slots;
     int64_t next_give;   /* batch that bl_loader_next gives next */
     int64_t next_fill;   /* batch that takes the next free slot */
     int64_t in_use;      /* batch that the caller still holds; -1 */
@@ -40,7 +41,13 @@ struct bl_loader {
     pthread_cond_t work, ready;
     pthread_t *threads;
     int n_threads;
+    struct worker *workers; /* one at least: without threads, the caller's */
 };
+
+typedef struct worker {
+    bl_loader *loader;
+    bl_scratch scratch;
+} worker;
 
 static int64_t samples_in(const bl_loader *l, int64_t batch)
 {
@@ -69,10 +76,12 @@ static void make_order(bl_loader *l)
 }
 
 /* Without the lock: makes sample i of a batch. */
-static int make_sample(const bl_loader *l, const slot *s, int64_t batch, int i, bl_error *err)
+static int make_sample(worker *w, const slot *s, int64_t batch, int i, bl_error *err)
 {
+    const bl_loader *l = w->loader;
     int64_t sample = l->order[batch * l->options.batch + i];
-    bl_view view = {.size = l->options.size, .augment = l->options.augment, .draw = draw_of(l, sample)};
+    bl_view view = {
+        .size = l->options.size, .augment = l->options.augment, .draw = draw_of(l, sample), .scratch = &w->scratch};
     float *image = s->images + (size_t)i * l->sample_floats;
     if (!s->boxes)
         return l->dataset->kind->read(l->dataset, l->options.split, sample, &view, image, &s->labels[i], err);
@@ -84,7 +93,7 @@ static int make_sample(const bl_loader *l, const slot *s, int64_t batch, int i, 
 /* Gives free slots to the batches that come next. */
 static void assign_slots(bl_loader *l)
 {
-    for (int k = 0; k < SLOTS; k++) {
+    for (int k = 0; k < l->n_slots; k++) {
         slot *s = &l->slots[k];
         if (s->batch >= 0 || l->next_fill >= l->n_batches)
             continue;
@@ -106,7 +115,7 @@ static slot *find_work(bl_loader *l)
 {
     slot *best = NULL;
     assign_slots(l);
-    for (int k = 0; k < SLOTS; k++) {
+    for (int k = 0; k < l->n_slots; k++) {
         slot *s = &l->slots[k];
         if (s->batch >= 0 && s->taken < s->n && (!best || s->batch < best->batch))
             best = s;
@@ -115,14 +124,15 @@ static slot *find_work(bl_loader *l)
 }
 
 /* With the lock held on entry and exit: makes one sample. */
-static void do_work(bl_loader *l, slot *s)
+static void do_work(worker *w, slot *s)
 {
+    bl_loader *l = w->loader;
     int i = s->taken++;
     int64_t batch = s->batch;
     uint64_t generation = l->generation;
     bl_error err = {0};
     pthread_mutex_unlock(&l->lock);
-    int code = make_sample(l, s, batch, i, &err);
+    int code = make_sample(w, s, batch, i, &err);
     pthread_mutex_lock(&l->lock);
     if (generation != l->generation)
         return;
@@ -135,12 +145,13 @@ static void do_work(bl_loader *l, slot *s)
 
 static void *work(void *context)
 {
-    bl_loader *l = context;
+    worker *w = context;
+    bl_loader *l = w->loader;
     pthread_mutex_lock(&l->lock);
     while (!l->stopping) {
         slot *s = find_work(l);
         if (s)
-            do_work(l, s);
+            do_work(w, s);
         else
             pthread_cond_wait(&l->work, &l->lock);
     }
@@ -180,7 +191,15 @@ static int allocate(bl_loader *l, bl_error *err)
     bool ok =
         bl_size_mul(l->sample_floats, (size_t)l->options.batch, &floats) && bl_size_mul(floats, sizeof(float), &bytes);
     l->order = bl_calloc((size_t)l->dataset->count[l->options.split], sizeof *l->order);
-    for (int k = 0; ok && k < SLOTS; k++)
+    size_t n_workers = l->options.n_workers > 0 ? (size_t)l->options.n_workers : 1;
+    int n_slots = 1 + (l->options.prefetch > 0 ? l->options.prefetch : 1);
+    l->slots = bl_calloc((size_t)n_slots, sizeof *l->slots);
+    l->n_slots = l->slots ? n_slots : 0;
+    l->workers = bl_calloc(n_workers, sizeof *l->workers);
+    ok = ok && l->slots && l->workers;
+    for (size_t k = 0; l->workers && k < n_workers; k++)
+        l->workers[k].loader = l;
+    for (int k = 0; ok && k < l->n_slots; k++)
         ok = allocate_slot(l, &l->slots[k], bytes);
     l->threads = bl_calloc((size_t)l->options.n_workers, sizeof *l->threads);
     if (!ok || !l->order || !l->threads)
@@ -215,7 +234,7 @@ int bl_loader_new(const bl_dataset *dataset, const bl_loader_options *options, b
     pthread_cond_init(&l->ready, NULL);
     int code = allocate(l, err);
     for (int i = 0; code == BL_OK && i < options->n_workers; i++) {
-        if (pthread_create(&l->threads[i], NULL, work, l) != 0)
+        if (pthread_create(&l->threads[i], NULL, work, &l->workers[i]) != 0)
             code = BL_FAIL(err, BL_ERR_ENV, "no thread for loading data");
         else
             l->n_threads++;
@@ -238,8 +257,12 @@ void bl_loader_free(bl_loader *l)
     pthread_mutex_unlock(&l->lock);
     for (int i = 0; i < l->n_threads; i++)
         pthread_join(l->threads[i], NULL);
-    for (int k = 0; k < SLOTS; k++)
+    for (int k = 0; k < l->n_slots; k++)
         clear_slot(&l->slots[k], l->options.batch);
+    for (int k = 0; l->workers && k < (l->options.n_workers > 0 ? l->options.n_workers : 1); k++)
+        bl_scratch_clear(&l->workers[k].scratch);
+    free(l->slots);
+    free(l->workers);
     pthread_cond_destroy(&l->ready);
     pthread_cond_destroy(&l->work);
     pthread_mutex_destroy(&l->lock);
@@ -258,14 +281,22 @@ size_t bl_loader_bytes(const bl_loader *l)
     size_t label_b = sizeof(int32_t);
     if (l->dataset->kind->read_boxes)
         label_b = ((size_t)l->options.boxes_per_image * TARGET_FLOATS + 4) * sizeof(float);
-    return SLOTS * (size_t)l->options.batch * (l->sample_floats * sizeof(float) + label_b) +
+    return (size_t)l->n_slots * (size_t)l->options.batch * (l->sample_floats * sizeof(float) + label_b) +
            (size_t)l->dataset->count[l->options.split] * sizeof *l->order;
+}
+
+size_t bl_loader_allocations(const bl_loader *l)
+{
+    size_t n = 0;
+    for (int k = 0; k < (l->n_threads > 0 ? l->n_threads : 1); k++)
+        n += l->workers[k].scratch.n_grown;
+    return n;
 }
 
 /* Samples that workers are still making would be written into slots that mean something else by then. */
 static bool anyone_busy(const bl_loader *l)
 {
-    for (int k = 0; k < SLOTS; k++)
+    for (int k = 0; k < l->n_slots; k++)
         if (l->slots[k].batch >= 0 && l->slots[k].taken != l->slots[k].done)
             return true;
     return false;
@@ -275,7 +306,7 @@ void bl_loader_start_within(bl_loader *l, int64_t epoch, int64_t first)
 {
     pthread_mutex_lock(&l->lock);
     l->next_fill = l->n_batches; /* nothing new is begun */
-    for (int k = 0; k < SLOTS; k++)
+    for (int k = 0; k < l->n_slots; k++)
         if (l->slots[k].batch >= 0)
             l->slots[k].n = l->slots[k].taken;
     while (anyone_busy(l) && l->error.code == BL_OK)
@@ -283,7 +314,7 @@ void bl_loader_start_within(bl_loader *l, int64_t epoch, int64_t first)
     l->generation++;
     l->epoch = epoch;
     make_order(l);
-    for (int k = 0; k < SLOTS; k++)
+    for (int k = 0; k < l->n_slots; k++)
         l->slots[k].batch = -1;
     l->next_fill = l->next_give = first < l->n_batches ? first : l->n_batches;
     l->in_use = -1;
@@ -299,7 +330,7 @@ void bl_loader_start_epoch(bl_loader *l, int64_t epoch)
 
 static slot *slot_of(bl_loader *l, int64_t batch)
 {
-    for (int k = 0; k < SLOTS; k++)
+    for (int k = 0; k < l->n_slots; k++)
         if (l->slots[k].batch == batch)
             return &l->slots[k];
     return NULL;
@@ -314,7 +345,7 @@ static slot *await_batch(bl_loader *l, int64_t batch)
             return s;
         slot *mine = l->n_threads == 0 ? find_work(l) : NULL;
         if (mine)
-            do_work(l, mine);
+            do_work(&l->workers[0], mine);
         else
             pthread_cond_wait(&l->ready, &l->lock);
     }

@@ -7,6 +7,8 @@
 
 typedef struct bl_loader bl_loader;
 
+#define BL_PREFETCH_MAX 64
+
 typedef struct bl_loader_options {
     bl_split split;
     int batch, size;
@@ -14,6 +16,7 @@ typedef struct bl_loader_options {
     bool shuffle;
     bool drop_last; /* leave out an epoch's last batch where it is not full; else it comes padded with label -1 */
     int n_workers;  /* 0: made by the caller of bl_loader_next, when it asks */
+    int prefetch;   /* batches that are made ahead of the one in use, at most BL_PREFETCH_MAX; 0: 1 */
     uint64_t seed;
     int boxes_per_image; /* data with boxes: a batch has room for this many times its size */
 } bl_loader_options;
@@ -41,6 +44,9 @@ void bl_loader_start_epoch(bl_loader *loader, int64_t epoch);
 void bl_loader_start_within(bl_loader *loader, int64_t epoch, int64_t first);
 /* The next batch, valid until the call after; false at the epoch's end, or with *err set. */
 bool bl_loader_next(bl_loader *loader, bl_batch *out, bl_error *err);
+/* Of batches and the order; the workers' scratch grows with the images. */
 size_t bl_loader_bytes(const bl_loader *loader);
+/* How often a worker's scratch had to grow: this stops once the largest images have been seen. Not while it works. */
+size_t bl_loader_allocations(const bl_loader *loader);
 
 #endif

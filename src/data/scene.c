@@ -1,9 +1,7 @@
 #include "data/scene.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/alloc.h"
 #include "data/canvas.h"
 
 enum { NINE = 9 };
@@ -27,9 +25,11 @@ typedef struct scene {
     const bl_scene_source *source;
     bl_canvas *canvas;
     bl_objects *boxes;
+    bl_scratch *scratch;
     transform to_canvas;
     double sheet; /* its side */
     bool filter;  /* boxes of which little is left go */
+    int least;
     bl_error *err;
 } scene;
 
@@ -109,21 +109,23 @@ static int add_boxes(const scene *s, int64_t index, const bl_rect *where)
     return BL_OK;
 }
 
-static int add_picture(const scene *s, int64_t index, const bl_image *image, const bl_rect *where)
+/* A picture's sides where its longer one is `side`. */
+static void fit(int width, int height, double side, double out[2])
 {
-    bl_rect on_canvas = transformed(&s->to_canvas, *where);
-    bl_rect window = transformed(&s->to_canvas, (bl_rect){0, 0, s->sheet, s->sheet});
-    int code = bl_canvas_draw(s->canvas, image, &on_canvas, &window, s->err);
-    return code == BL_OK ? add_boxes(s, index, where) : code;
+    double ratio = side / fmax(width, height);
+    out[0] = width * ratio;
+    out[1] = height * ratio;
 }
 
-/* A picture's sides where its longer one is `side`. */
-static void fit(const bl_image *image, double side, double *width, double *height)
-{
-    double ratio = side / fmax(image->width, image->height);
-    *width = image->width * ratio;
-    *height = image->height * ratio;
-}
+/* One picture's way to its place, which depends on its sides, and those are known once its file is open. */
+typedef struct layout {
+    const scene *scene;
+    int i; /* of how many: 1, 4 or 9 */
+    int many;
+    double x, y; /* the point they lie around */
+    double first[2], previous[2], sides[2];
+    bl_rect where; /* on the sheet */
+} layout;
 
 /* Pictures around the point (x, y): left above, right above, left below, right below. */
 static bl_rect place_of_four(int i, double x, double y, double w, double h)
@@ -144,9 +146,50 @@ static bl_rect place_of_nine(int i, double x, double y, const double first[2], c
     return (bl_rect){left, top, left + w, top + h};
 }
 
+static bl_rect window_of(const scene *s)
+{
+    return transformed(&s->to_canvas, (bl_rect){0, 0, s->sheet, s->sheet});
+}
+
+/* Finds the picture's place, and which part of it will be seen there. */
+static bl_part lay_out(void *context, int width, int height)
+{
+    layout *l = context;
+    const scene *s = l->scene;
+    double side = s->canvas->size;
+    fit(width, height, side, l->sides);
+    double w = l->sides[0], h = l->sides[1];
+    if (l->i == 0) {
+        l->first[0] = w;
+        l->first[1] = h;
+    }
+    if (l->many == NINE)
+        l->where = place_of_nine(l->i, l->x, l->y, l->first, l->previous, w, h);
+    else if (l->many > 1)
+        l->where = place_of_four(l->i, l->x, l->y, w, h);
+    else
+        l->where = (bl_rect){(side - w) / 2, (side - h) / 2, (side + w) / 2, (side + h) / 2};
+    l->previous[0] = w;
+    l->previous[1] = h;
+    bl_rect on_canvas = transformed(&s->to_canvas, l->where), window = window_of(s);
+    return bl_canvas_part(s->canvas, width, height, &on_canvas, &window);
+}
+
+static int add_picture(const scene *s, int64_t index, layout *l)
+{
+    bl_picture picture;
+    bl_want want = {.least = s->least, .part = lay_out, .context = l};
+    int code = s->source->picture(s->source->context, index, &want, s->scratch, &picture, s->err);
+    if (code != BL_OK)
+        return code;
+    bl_rect on_canvas = transformed(&s->to_canvas, l->where), window = window_of(s);
+    code = bl_canvas_draw(s->canvas, &picture, &on_canvas, &window, s->scratch, s->err);
+    return code == BL_OK ? add_boxes(s, index, &l->where) : code;
+}
+
 static int make_mosaic(scene *s, int64_t index, const bl_scene_style *style, bl_draws *draws)
 {
-    double side = s->canvas->size, first[2] = {0}, previous[2] = {0};
+    double side = s->canvas->size;
     bool nine = bl_draw_uniform(draws) < style->nine;
     /* Four meet at (x, y); the first of nine has its corner there. */
     double x = nine ? between(draws, 0, side) : between(draws, side / 2, 3 * side / 2);
@@ -158,25 +201,10 @@ static int make_mosaic(scene *s, int64_t index, const bl_scene_style *style, bl_
     s->to_canvas.dx = side * between(draws, 0.5 - style->translate, 0.5 + style->translate) - zoom * side;
     s->to_canvas.dy = side * between(draws, 0.5 - style->translate, 0.5 + style->translate) - zoom * side;
     bl_canvas_fill(s->canvas, BL_CANVAS_GREY);
+    layout l = {.scene = s, .many = nine ? NINE : 4, .x = x, .y = y};
     int code = BL_OK;
-    for (int i = 0; i < (nine ? NINE : 4) && code == BL_OK; i++) {
-        int64_t picture = i == 0 ? index : any_picture(draws, s->source->count);
-        bl_image image = {0};
-        double w, h;
-        code = s->source->image(s->source->context, picture, (int)ceil(fmin(1, zoom) * side), &image, s->err);
-        if (code != BL_OK)
-            break;
-        fit(&image, side, &w, &h);
-        if (i == 0) {
-            first[0] = w;
-            first[1] = h;
-        }
-        bl_rect where = nine ? place_of_nine(i, x, y, first, previous, w, h) : place_of_four(i, x, y, w, h);
-        code = add_picture(s, picture, &image, &where);
-        bl_image_clear(&image);
-        previous[0] = w;
-        previous[1] = h;
-    }
+    for (; l.i < l.many && code == BL_OK; l.i++)
+        code = add_picture(s, l.i == 0 ? index : any_picture(draws, s->source->count), &l);
     return code;
 }
 
@@ -184,7 +212,7 @@ static int mix_another(scene *s, const bl_scene_style *style, bl_draws *draws)
 {
     bl_canvas *canvas = s->canvas, other = {.size = canvas->size};
     size_t side = (size_t)other.size;
-    other.planes = bl_calloc(3 * side * side, sizeof *other.planes);
+    other.planes = bl_scratch_room(s->scratch, BL_SCRATCH_CANVAS, 3 * side * side * sizeof *other.planes);
     if (!other.planes)
         return BL_FAIL(s->err, BL_ERR_NOMEM, "no memory to blend images");
     s->canvas = &other;
@@ -192,7 +220,6 @@ static int mix_another(scene *s, const bl_scene_style *style, bl_draws *draws)
     s->canvas = canvas;
     if (code == BL_OK)
         bl_canvas_blend(canvas, &other, (float)draw_share(draws));
-    free(other.planes);
     return code;
 }
 
@@ -223,32 +250,32 @@ static int make_rich(scene *s, int64_t index, const bl_scene_style *style, bl_dr
 /* One picture in the middle. */
 static int make_plain(scene *s, int64_t index, bool augment, bl_draws *draws, float frame[4])
 {
-    double side = s->canvas->size, w, h, reach = augment ? side / 8 : 0;
+    double side = s->canvas->size, reach = augment ? side / 8 : 0;
     size_t from = s->boxes->len;
-    bl_image image = {0};
-    /* Tests decode in full: a fraction's sides are rounded. */
-    int code = s->source->image(s->source->context, index, augment ? s->canvas->size : 0, &image, s->err);
-    if (code != BL_OK)
-        return code;
-    fit(&image, side, &w, &h);
-    bl_rect where = {(side - w) / 2, (side - h) / 2, (side + w) / 2, (side + h) / 2};
+    layout l = {.scene = s, .many = 1};
     s->sheet = side;
     s->filter = augment;
     s->to_canvas.zoom = 1;
     s->to_canvas.dx = between(draws, -reach, reach);
     s->to_canvas.dy = between(draws, -reach, reach);
     bl_canvas_fill(s->canvas, BL_CANVAS_GREY);
-    code = add_picture(s, index, &image, &where);
-    bl_image_clear(&image);
-    bl_rect r = clipped(transformed(&s->to_canvas, where), side);
+    int code = add_picture(s, index, &l);
+    if (code != BL_OK)
+        return code;
+    bl_rect r = clipped(transformed(&s->to_canvas, l.where), side);
     bool turned = augment && bl_draw_uniform(draws) < 0.5;
-    if (turned && code == BL_OK)
+    if (turned)
         mirror(s, from);
     frame[0] = (float)(turned ? side - r.right : r.left);
     frame[1] = (float)r.top;
     frame[2] = (float)(turned ? side - r.left : r.right);
     frame[3] = (float)r.bottom;
-    return code;
+    return BL_OK;
+}
+
+int bl_scene_least(const bl_view *view)
+{
+    return view->augment == BL_AUGMENT_NONE ? 0 : view->size;
 }
 
 int bl_scene_make(const bl_scene_source *source, int64_t index, const bl_view *view, const bl_scene_style *style,
@@ -256,7 +283,13 @@ int bl_scene_make(const bl_scene_source *source, int64_t index, const bl_view *v
 {
     bl_canvas canvas = {.planes = out, .size = view->size};
     bl_draws draws = {.state = view->draw};
-    scene s = {.source = source, .canvas = &canvas, .boxes = boxes, .err = err};
+    bl_scratch own = {0};
+    scene s = {.source = source,
+               .canvas = &canvas,
+               .boxes = boxes,
+               .scratch = view->scratch ? view->scratch : &own,
+               .least = bl_scene_least(view),
+               .err = err};
     int code = BL_OK;
     frame[0] = frame[1] = 0;
     frame[2] = frame[3] = (float)view->size;
@@ -264,6 +297,7 @@ int bl_scene_make(const bl_scene_source *source, int64_t index, const bl_view *v
         code = make_rich(&s, index, style, &draws);
     else
         code = make_plain(&s, index, view->augment == BL_AUGMENT_FLIP, &draws, frame);
+    bl_scratch_clear(&own);
     size_t n = 3 * (size_t)view->size * (size_t)view->size;
     for (size_t i = 0; code == BL_OK && i < n; i++)
         out[i] /= 255;

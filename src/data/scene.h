@@ -11,14 +11,14 @@
 #ifndef BL_DATA_SCENE_H
 #define BL_DATA_SCENE_H
 
-#include "data/image.h"
+#include "data/picture.h"
 
 /* Where pictures come from. */
 typedef struct bl_scene_source {
     const void *context;
     int64_t count;
-    /* least: as for bl_image_decode. */
-    int (*image)(const void *context, int64_t index, int least, bl_image *out, bl_error *err);
+    int (*picture)(const void *context, int64_t index, const bl_want *want, bl_scratch *scratch, bl_picture *out,
+                   bl_error *err);
     const bl_object *(*boxes)(const void *context, int64_t index, size_t *n); /* borrowed */
 } bl_scene_source;
 
@@ -38,5 +38,9 @@ extern const bl_scene_style bl_scene_yolov7; /* hyp.scratch.p5 of its authors */
  * the middle of grey; with BL_AUGMENT_MOSAIC in the style given. Views of the same number are the same bits. */
 int bl_scene_make(const bl_scene_source *source, int64_t index, const bl_view *view, const bl_scene_style *style,
                   float *out, bl_objects *boxes, float frame[4], bl_error *err);
+
+/* As whose decoding such views take JPEGs: in training with the view's side at least, in tests in full (0), since a
+ * fraction's sides are rounded. It does not depend on how small a mosaic shows them, so that caches can hold them. */
+int bl_scene_least(const bl_view *view);
 
 #endif

@@ -39,17 +39,28 @@ static void free_yolo(bl_dataset *dataset)
     free(y);
 }
 
-static int read_picture(const void *context, int64_t index, int least, bl_image *out, bl_error *err)
+static void path_of(const bl_dataset *dataset, bl_split split, int64_t index, char *out, size_t room)
 {
-    const split_images *s = context;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", s->images, s->names.items[index]);
-    return bl_files_read_image(path, least, out, err);
+    const split_images *s = &((const yolo *)dataset)->splits[split];
+    snprintf(out, room, "%s/%s", s->images, s->names.items[index]);
+}
+
+typedef struct from {
+    const bl_dataset *dataset;
+    bl_split split;
+} from;
+
+static int read_picture(const void *context, int64_t index, const bl_want *want, bl_scratch *scratch, bl_picture *out,
+                        bl_error *err)
+{
+    const from *f = context;
+    return bl_picture_read(f->dataset, f->split, index, want, scratch, out, err);
 }
 
 static const bl_object *boxes_of(const void *context, int64_t index, size_t *n)
 {
-    const split_images *s = context;
+    const from *f = context;
+    const split_images *s = &((const yolo *)f->dataset)->splits[f->split];
     *n = s->first[index + 1] - s->first[index];
     return s->boxes.items ? s->boxes.items + s->first[index] : NULL;
 }
@@ -57,13 +68,14 @@ static const bl_object *boxes_of(const void *context, int64_t index, size_t *n)
 static int read_scene(const bl_dataset *dataset, bl_split split, int64_t index, const bl_view *view, float *out,
                       bl_objects *boxes, float frame[4], bl_error *err)
 {
-    const yolo *y = (const yolo *)dataset;
+    const from f = {dataset, split};
     bl_scene_source source = {
-        .context = &y->splits[split], .count = dataset->count[split], .image = read_picture, .boxes = boxes_of};
+        .context = &f, .count = dataset->count[split], .picture = read_picture, .boxes = boxes_of};
     return bl_scene_make(&source, index, view, &bl_scene_yolov7, out, boxes, frame, err);
 }
 
-static const bl_dataset_kind yolo_kind = {.name = "yolo", .read_boxes = read_scene, .free = free_yolo};
+static const bl_dataset_kind yolo_kind = {
+    .name = "yolo", .read_boxes = read_scene, .path = path_of, .least = bl_scene_least, .free = free_yolo};
 
 static char *join(const char *a, const char *b, const char *c)
 {

@@ -20,19 +20,22 @@ static const bl_object rectangles[PICTURES] = {{0, 0.5f, 0.5f, 0.5f, 0.4f},  {1,
                                                {2, 0.7f, 0.3f, 0.5f, 0.25f}, {3, 0.5f, 0.75f, 1, 0.5f},
                                                {4, 0.2f, 0.5f, 0.4f, 1},     {5, 0.5f, 0.2f, 0.4f, 0.2f}};
 
-static int make_picture(const void *context, int64_t index, int least, bl_image *out, bl_error *err)
+static int make_picture(const void *context, int64_t index, const bl_want *want, bl_scratch *scratch, bl_picture *out,
+                        bl_error *err)
 {
     const int *side = sides[*(const int *)context][index];
     const bl_object *b = &rectangles[index];
     int w = side[0], h = side[1];
-    *out = (bl_image){.pixels = malloc((size_t)(3 * w * h)), .width = w, .height = h};
-    assert_non_null(out->pixels);
+    uint8_t *pixels = bl_scratch_room(scratch, BL_SCRATCH_PIXELS, (size_t)(3 * w * h));
+    assert_non_null(pixels);
+    *out = (bl_picture){.pixels = pixels, .width = w, .height = h, .part = {0, 0, w, h}};
+    want->part(want->context, w, h);
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++) {
             bool in = fabs((x + 0.5) / w - (double)b->x) < (double)b->width / 2 &&
                       fabs((y + 0.5) / h - (double)b->y) < (double)b->height / 2;
             for (int c = 0; c < 3; c++)
-                out->pixels[3 * (y * w + x) + c] = in ? colors[index][c] : 90;
+                pixels[3 * (y * w + x) + c] = in ? colors[index][c] : 90;
         }
     return BL_OK;
 }
@@ -218,11 +221,14 @@ static void the_number_decides(void **state)
     free(b);
 }
 
-static int black_or_white(const void *context, int64_t index, int least, bl_image *out, bl_error *err)
+static int black_or_white(const void *context, int64_t index, const bl_want *want, bl_scratch *scratch, bl_picture *out,
+                          bl_error *err)
 {
-    *out = (bl_image){.pixels = malloc(3 * 8 * 8), .width = 8, .height = 8};
-    assert_non_null(out->pixels);
-    memset(out->pixels, index ? 255 : 0, 3 * 8 * 8);
+    uint8_t *pixels = bl_scratch_room(scratch, BL_SCRATCH_PIXELS, 3 * 8 * 8);
+    assert_non_null(pixels);
+    *out = (bl_picture){.pixels = pixels, .width = 8, .height = 8, .part = {0, 0, 8, 8}};
+    memset(pixels, index ? 255 : 0, 3 * 8 * 8);
+    want->part(want->context, 8, 8);
     return BL_OK;
 }
 
@@ -272,8 +278,19 @@ static double by_definition(const bl_image *image, const bl_rect *r, int c, int 
     return sum / total;
 }
 
+static uint8_t *cut_out(const bl_image *image, const bl_part *part)
+{
+    uint8_t *out = malloc((size_t)(3 * part->columns * part->rows + 1));
+    assert_non_null(out);
+    for (int y = 0; y < part->rows; y++)
+        memcpy(out + 3 * y * part->columns, image->pixels + 3 * ((part->top + y) * image->width + part->left),
+               (size_t)(3 * part->columns));
+    return out;
+}
+
 static void drawing_follows_the_definition(void **state)
 {
+    bl_scratch scratch = {0};
     static const bl_rect where[] = {{0, 0, 21, 17},      {-3.2, 2.5, 30.3, 9.75}, {4, 4, 8.2, 7.9},
                                     {-50, -40, 90, 60},  {20.4, 0, 21.2, 24},     {100, 0, 120, 10},
                                     {5.6, 5.6, 5.9, 5.9}};
@@ -289,7 +306,11 @@ static void drawing_follows_the_definition(void **state)
         for (size_t k = 0; k < sizeof windows / sizeof *windows; k++) {
             const bl_rect *r = &where[i], *w = &windows[k];
             bl_canvas_fill(&canvas, BL_CANVAS_GREY);
-            assert_int_equal(bl_canvas_draw(&canvas, &image, r, w, NULL), BL_OK);
+            /* A copy of the part that is said to be looked at, and nothing else. */
+            bl_part part = bl_canvas_part(&canvas, 21, 17, r, w);
+            bl_picture picture = {.pixels = cut_out(&image, &part), .width = 21, .height = 17, .part = part};
+            assert_int_equal(bl_canvas_draw(&canvas, &picture, r, w, &scratch, NULL), BL_OK);
+            free((void *)picture.pixels);
             for (int at = 0; at < 3 * 24 * 24; at++) {
                 int c = at / (24 * 24), y = at / 24 % 24, x = at % 24;
                 double mx = x + 0.5, my = y + 0.5;
@@ -300,6 +321,7 @@ static void drawing_follows_the_definition(void **state)
                     fail_msg("%zu, %zu: (%d, %d, %d) is %g, not %g", i, k, c, y, x, (double)planes[at], want);
             }
         }
+    bl_scratch_clear(&scratch);
     bl_image_clear(&image);
 }
 

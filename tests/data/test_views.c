@@ -49,18 +49,18 @@ static void the_same_size_is_exact(void **state)
     bl_image_clear(&image);
 }
 
-/* The definition, slowly: a triangle as wide as max(1, scale) around the pixel's centre, edges repeated. */
+/* The definition, slowly: a triangle as wide as max(1, scale) around the pixel's middle, over the image's pixels; black
+ * where the middle lies beyond the image. */
 static double by_definition(const bl_image *image, const bl_region *r, int size, int c, int y, int x)
 {
     double sx = r->width / size, sy = r->height / size, wx = fmax(1, sx), wy = fmax(1, sy), sum = 0, total = 0;
     double cx = r->x + (x + 0.5) * sx, cy = r->y + (y + 0.5) * sy;
-    for (int v = (int)floor(cy - wy) - 1; v <= cy + wy + 1; v++)
-        for (int u = (int)floor(cx - wx) - 1; u <= cx + wx + 1; u++) {
+    if (cx < 0 || cy < 0 || cx >= image->width || cy >= image->height)
+        return 0;
+    for (int v = 0; v < image->height; v++)
+        for (int u = 0; u < image->width; u++) {
             double w = fmax(0, 1 - fabs(u + 0.5 - cx) / wx) * fmax(0, 1 - fabs(v + 0.5 - cy) / wy);
-            int px = u < 0 ? 0 : u >= image->width ? image->width - 1 : u;
-            int py = v < 0 ? 0 : v >= image->height ? image->height - 1 : v;
-            bool outside = u < -1 || v < -1 || u > image->width || v > image->height;
-            sum += outside ? 0 : w * image->pixels[(py * image->width + px) * 3 + c];
+            sum += w * image->pixels[(v * image->width + u) * 3 + c];
             total += w;
         }
     return sum / total;
@@ -72,6 +72,7 @@ static void shrinking_growing_and_parts_follow_the_definition(void **state)
     static const bl_region regions[] = {{0, 0, 21, 17, false}, {2, 0, 17, 17, false},  {3.25, 4.5, 6.1, 5.7, false},
                                         {0, 0, 1, 1, false},   {-4, 5, 12, 12, false}, {15, 12, 10, 10, false}};
     static const int sizes[] = {1, 4, 8, 30};
+    bl_resample_use(*state);
     for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             int size = sizes[k];
@@ -85,6 +86,47 @@ static void shrinking_growing_and_parts_follow_the_definition(void **state)
             }
             free(out);
         }
+    bl_resample_use(NULL);
+    bl_image_clear(&image);
+}
+
+/* However much it shrinks, a border is as bright as the rest. */
+static void borders_are_not_darkened(void **state)
+{
+    bl_image image = make_image(400, 300);
+    bl_error err = {0};
+    memset(image.pixels, 200, 400 * 300 * 3);
+    for (int size = 1; size <= 64; size *= 2) {
+        float *out = malloc((size_t)(3 * size * size) * sizeof *out);
+        assert_non_null(out);
+        bl_region region = {.width = 400, .height = 300};
+        assert_int_equal(bl_image_resample(&image, &region, size, out, &err), BL_OK);
+        for (int at = 0; at < 3 * size * size; at++)
+            assert_true(fabs(level(out, size, at / (size * size), at / size % size, at % size) - 200) < 0.01);
+        free(out);
+    }
+    bl_image_clear(&image);
+}
+
+/* The same loops for another instruction set: they differ by rounding alone. */
+static void instruction_sets_agree(void **state)
+{
+    bl_image image = make_image(301, 187);
+    const bl_resample_loops *best = bl_resample_choose();
+    if (best == &bl_resample_portable)
+        print_message("only the portable loops here\n");
+    for (uint64_t draw = 0; draw < 60; draw++) {
+        bl_view view = {.size = 1 + (int)(draw * 7 % 130), .augment = BL_AUGMENT_CROP, .draw = draw};
+        bl_region region = bl_view_region(&view, image.width, image.height);
+        float *a = resampled(&image, region, view.size);
+        bl_resample_use(&bl_resample_portable);
+        float *b = resampled(&image, region, view.size);
+        bl_resample_use(NULL);
+        for (int i = 0; i < 3 * view.size * view.size; i++)
+            assert_true(fabsf(a[i] - b[i]) < 2e-5f);
+        free(a);
+        free(b);
+    }
     bl_image_clear(&image);
 }
 
@@ -141,8 +183,13 @@ static void names_of_augmentations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_size_is_exact), cmocka_unit_test(shrinking_growing_and_parts_follow_the_definition),
-        cmocka_unit_test(far_outside_is_black),   cmocka_unit_test(views_are_decided_by_their_number),
+        cmocka_unit_test(the_same_size_is_exact),
+        cmocka_unit_test(shrinking_growing_and_parts_follow_the_definition),
+        cmocka_unit_test_prestate(shrinking_growing_and_parts_follow_the_definition, (void *)&bl_resample_portable),
+        cmocka_unit_test(borders_are_not_darkened),
+        cmocka_unit_test(instruction_sets_agree),
+        cmocka_unit_test(far_outside_is_black),
+        cmocka_unit_test(views_are_decided_by_their_number),
         cmocka_unit_test(names_of_augmentations),
     };
     return cmocka_run_group_tests_name("data/views", tests, NULL, NULL);

@@ -1,0 +1,136 @@
+/* JPEG images as far as they are wanted: libjpeg-turbo can leave out columns and lines, but for reading their codes. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jpeglib.h>
+
+#include "data/picture.h"
+#include "tensor/shape.h"
+
+/* libjpeg ends in error_exit, which must not come back. */
+typedef struct failing {
+    struct jpeg_error_mgr base; /* first */
+    jmp_buf out;
+    char message[JMSG_LENGTH_MAX];
+} failing;
+
+static void leave(j_common_ptr info)
+{
+    failing *f = (failing *)info->err;
+    f->base.format_message(info, f->message);
+    longjmp(f->out, 1);
+}
+
+/* A truncated or damaged file is only a warning to libjpeg, which fills in grey: no image to learn from. */
+static void note(j_common_ptr info, int level)
+{
+    if (level < 0)
+        leave(info);
+}
+
+/* Not in registers: longjmp would leave them undefined. */
+typedef struct decoding {
+    struct jpeg_decompress_struct info;
+    failing error;
+    const bl_want *want;
+    bl_scratch *scratch;
+    bl_picture picture;
+    bool ends_well, too_large, no_memory, other_way;
+} decoding;
+
+/* Chroma is interpolated between neighbours, and libjpeg takes the edge of a part for the image's. */
+enum { MARGIN = 2 };
+
+static bl_part with_margin(bl_part part, int width)
+{
+    int left = part.left > MARGIN ? part.left - MARGIN : 0, right = part.left + part.columns + MARGIN;
+    part.left = left;
+    part.columns = (right < width ? right : width) - left;
+    return part;
+}
+
+static void read_lines(decoding *d, const bl_part *part)
+{
+    struct jpeg_decompress_struct *info = &d->info;
+    JDIMENSION left = (JDIMENSION)part->left, columns = (JDIMENSION)part->columns, top = (JDIMENSION)part->top;
+    JDIMENSION bottom = top + (JDIMENSION)part->rows, height = info->output_height;
+    size_t bytes;
+    if (columns < info->output_width)
+        jpeg_crop_scanline(info, &left, &columns); /* to whole blocks */
+    uint8_t *pixels = NULL;
+    if (bl_size_mul(3 * (size_t)columns, (size_t)part->rows, &bytes))
+        pixels = bl_scratch_room(d->scratch, BL_SCRATCH_PIXELS, bytes);
+    d->no_memory = !pixels;
+    if (!pixels)
+        return;
+    if (top > 0)
+        jpeg_skip_scanlines(info, top);
+    JSAMPROW row = pixels;
+    while (info->output_scanline < bottom) {
+        row = pixels + 3 * (size_t)columns * (info->output_scanline - top);
+        jpeg_read_scanlines(info, &row, 1);
+    }
+    d->picture.pixels = pixels;
+    d->picture.part = (bl_part){(int)left, part->top, (int)columns, part->rows};
+    if (d->ends_well)
+        return;
+    /* To the end, where libjpeg will complain; but where it may skip the very last line, it looks no further. */
+    if (info->output_scanline + 1 < height)
+        jpeg_skip_scanlines(info, height - 1 - info->output_scanline);
+    while (info->output_scanline < height)
+        jpeg_read_scanlines(info, &row, 1);
+    jpeg_finish_decompress(info);
+}
+
+static void decode(decoding *d, const uint8_t *data, size_t len)
+{
+    struct jpeg_decompress_struct *info = &d->info;
+    jpeg_create_decompress(info);
+    jpeg_mem_src(info, data, len);
+    jpeg_read_header(info, TRUE);
+    d->too_large = info->image_width > BL_IMAGE_SIDE_MAX || info->image_height > BL_IMAGE_SIDE_MAX;
+    d->other_way = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
+    if (d->too_large || d->other_way)
+        return;
+    info->scale_num = 1;
+    info->scale_denom = bl_jpeg_denominator(info->image_width, info->image_height, d->want->least);
+    info->out_color_space = JCS_RGB;
+    jpeg_calc_output_dimensions(info);
+    int width = (int)info->output_width, height = (int)info->output_height;
+    bl_part part = {0, 0, width, height};
+    if (d->want->part)
+        part = d->want->part(d->want->context, width, height);
+    static const uint8_t nothing;
+    d->picture = (bl_picture){.pixels = &nothing, .width = width, .height = height};
+    if (part.columns <= 0 || part.rows <= 0)
+        return;
+    jpeg_start_decompress(info);
+    part = with_margin(part, width);
+    read_lines(d, &part);
+}
+
+int bl_jpeg_decode_part(const uint8_t *data, size_t len, const bl_want *want, const char *name, bl_scratch *scratch,
+                        bl_picture *out, bool *taken, bl_error *err)
+{
+    decoding d = {.want = want, .scratch = scratch};
+    d.ends_well = len >= 2 && data[len - 2] == 0xFF && data[len - 1] == JPEG_EOI;
+    d.info.err = jpeg_std_error(&d.error.base);
+    d.error.base.error_exit = leave;
+    d.error.base.emit_message = note;
+    int code = BL_OK;
+    if (setjmp(d.error.out) == 0)
+        decode(&d, data, len);
+    if (d.error.message[0])
+        code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is a damaged JPEG image: %s", name, d.error.message);
+    else if (d.too_large)
+        code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is larger than %d pixels a side", name, BL_IMAGE_SIDE_MAX);
+    else if (d.no_memory)
+        code = BL_FAIL(err, BL_ERR_NOMEM, "no memory to decode '%s'", name);
+    if (code == BL_ERR_FORMAT)
+        bl_error_remedy(err, "remove or replace the file");
+    jpeg_destroy_decompress(&d.info);
+    *taken = !d.other_way;
+    *out = d.picture;
+    return code;
+}

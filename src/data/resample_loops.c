@@ -1,0 +1,117 @@
+/* The inner loops of resampling; compiled once for each instruction set, with BL_RESAMPLE_NAME what the table is called
+ * and BL_RESAMPLE_ISA its name for people. */
+#include "data/resample.h"
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+/* Four floats, at any address. */
+typedef float quad __attribute__((vector_size(16), aligned(4), may_alias));
+
+static float down_one(const uint8_t *from, size_t stride, const float *weight, int n_taps)
+{
+    float sum = 0;
+    for (int k = 0; k < n_taps; k++)
+        sum += weight[k] * (float)from[(size_t)k * stride];
+    return sum;
+}
+
+#ifdef __AVX2__
+static inline __m256 load_bytes(const uint8_t *p)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+
+static size_t down_wide(const uint8_t *from, size_t stride, const float *weight, int n_taps, size_t n, float *out)
+{
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256 a = _mm256_setzero_ps(), b = a, c = a, d = a;
+        for (int k = 0; k < n_taps; k++) {
+            const uint8_t *p = from + (size_t)k * stride + i;
+            __m256 w = _mm256_broadcast_ss(weight + k);
+            a = _mm256_fmadd_ps(w, load_bytes(p), a);
+            b = _mm256_fmadd_ps(w, load_bytes(p + 8), b);
+            c = _mm256_fmadd_ps(w, load_bytes(p + 16), c);
+            d = _mm256_fmadd_ps(w, load_bytes(p + 24), d);
+        }
+        _mm256_storeu_ps(out + i, a);
+        _mm256_storeu_ps(out + i + 8, b);
+        _mm256_storeu_ps(out + i + 16, c);
+        _mm256_storeu_ps(out + i + 24, d);
+    }
+    return i;
+}
+#else
+static size_t down_wide(const uint8_t *from, size_t stride, const float *weight, int n_taps, size_t n, float *out)
+{
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        float sum[16] = {0};
+        for (int k = 0; k < n_taps; k++) {
+            const uint8_t *p = from + (size_t)k * stride + i;
+            for (int j = 0; j < 16; j++)
+                sum[j] += weight[k] * (float)p[j];
+        }
+        for (int j = 0; j < 16; j++)
+            out[i + (size_t)j] = sum[j];
+    }
+    return i;
+}
+#endif
+
+static void down(const uint8_t *from, size_t stride, const float *weight, int n_taps, size_t n, float *out)
+{
+    for (size_t i = down_wide(from, stride, weight, n_taps, n, out); i < n; i++)
+        out[i] = down_one(from + i, stride, weight, n_taps);
+}
+
+/* Red, green and blue of one output pixel; the fourth is what follows. */
+static inline quad one_pixel(const float *row, const bl_axis *a, int i)
+{
+    const float *weight = a->weight + (size_t)i * (size_t)a->n;
+    const float *p = row + 3 * (size_t)(a->first[i] - a->begin);
+    quad sum = {0, 0, 0, 0};
+    for (int k = 0; k < a->count[i]; k++, p += 3) {
+        quad w = {weight[k], weight[k], weight[k], weight[k]};
+        sum += w * *(const quad *)p;
+    }
+    return sum;
+}
+
+/* Where output pixel i is written. */
+static inline size_t place(const bl_axis *a, const bl_planes *out, int i)
+{
+    int x = a->from + i;
+    return (size_t)(out->mirror ? out->mirror - 1 - x : x);
+}
+
+/* Four pixels of one plane; of a mirrored line they lie the other way round. */
+static inline void put_quad(float *at, quad v, int mirrored)
+{
+    quad turned = {v[3], v[2], v[1], v[0]};
+    *(quad *)at = mirrored ? turned : v;
+}
+
+static void across(const float *row, const bl_axis *a, const bl_planes *out, float *line)
+{
+    int i = 0;
+    for (; i + 4 <= a->len; i += 4) {
+        quad p[4];
+        for (int j = 0; j < 4; j++)
+            p[j] = one_pixel(row, a, i + j);
+        size_t x = place(a, out, out->mirror ? i + 3 : i);
+        for (int c = 0; c < 3; c++) {
+            quad v = {p[0][c], p[1][c], p[2][c], p[3][c]};
+            put_quad(line + (size_t)c * out->plane + x, v * out->scale[c] + out->bias[c], out->mirror);
+        }
+    }
+    for (; i < a->len; i++) {
+        quad p = one_pixel(row, a, i);
+        for (int c = 0; c < 3; c++)
+            line[(size_t)c * out->plane + place(a, out, i)] = p[c] * out->scale[c] + out->bias[c];
+    }
+}
+
+const bl_resample_loops BL_RESAMPLE_NAME = {.name = BL_RESAMPLE_ISA, .down = down, .across = across};
