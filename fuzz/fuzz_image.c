@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/image.h"
+#include "data/picture.h"
 
 enum { SIDE_TO_RESAMPLE = 512 };
 
@@ -19,6 +19,32 @@ static void check_view(const bl_image *image, uint64_t draw)
         for (size_t i = 0; i < sizeof out / sizeof *out; i++)
             FUZZ_CHECK(isfinite(out[i]) && fabsf(out[i]) < 4);
     }
+}
+
+/* A part that the input decides. */
+static bl_part some_part(void *context, int width, int height)
+{
+    unsigned draw = *(const unsigned *)context;
+    int left = (int)(draw % 251) % width, top = (int)(draw / 251 % 241) % height;
+    return (bl_part){left, top, 1 + (int)(draw / 7 % 97) % (width - left), 1 + (int)(draw / 11 % 89) % (height - top)};
+}
+
+/* What decodes as a whole decodes in part, to the same pixels. */
+static void check_part(const bl_image *image, const uint8_t *data, size_t size, int least)
+{
+    unsigned draw = (unsigned)size * 2654435761u;
+    bl_part part = some_part(&draw, image->width, image->height);
+    bl_want want = {.least = least, .part = some_part, .context = &draw};
+    bl_scratch scratch = {0};
+    bl_picture p;
+    FUZZ_CHECK(bl_picture_decode(data, size, &want, "input", &scratch, &p, NULL) == BL_OK);
+    FUZZ_CHECK(p.width == image->width && p.height == image->height);
+    for (int y = part.top; y < part.top + part.rows; y++) {
+        size_t at = (size_t)(y - p.part.top) * (size_t)p.part.columns + (size_t)(part.left - p.part.left);
+        const uint8_t *whole = image->pixels + 3 * ((size_t)y * (size_t)image->width + (size_t)part.left);
+        FUZZ_CHECK(memcmp(p.pixels + 3 * at, whole, 3 * (size_t)part.columns) == 0);
+    }
+    bl_scratch_clear(&scratch);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -37,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(image.pixels && image.width > 0 && image.height > 0);
         if (image.width <= SIDE_TO_RESAMPLE && image.height <= SIDE_TO_RESAMPLE)
             check_view(&image, size);
+        check_part(&image, data, size, 16);
     } else {
         FUZZ_CHECK(code == BL_ERR_FORMAT || code == BL_ERR_NOMEM);
         FUZZ_CHECK(strstr(err.message, "input") && !image.pixels);

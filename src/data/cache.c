@@ -227,11 +227,8 @@ static uint64_t count_file_bytes(const bl_dataset *dataset, const bl_cache_optio
 
 static bl_cache_filling filling_of(const bl_dataset *dataset, const bl_cache_options *o, bl_split split, bl_error *err)
 {
-    return (bl_cache_filling){.dataset = dataset,
-                              .options = o,
-                              .split = split,
-                              .n_threads = o->n_threads > 0 ? o->n_threads : 1,
-                              .err = err};
+    return (bl_cache_filling){
+        .dataset = dataset, .options = o, .split = split, .n_threads = o->n_threads > 0 ? o->n_threads : 1, .err = err};
 }
 
 /* *fits false: more than the limit, and nothing is kept. */
@@ -349,8 +346,8 @@ int bl_cache_fill(bl_dataset *dataset, const bl_cache_options *o, bl_cache_repor
     struct bl_cache *cache = bl_calloc(1, sizeof *cache);
     if (!cache)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a cache");
-    int code = o->mode == BL_CACHE_DISK ? fill_disk(dataset, o, cache, report, err)
-                                        : fill_ram(dataset, o, cache, report, err);
+    int code =
+        o->mode == BL_CACHE_DISK ? fill_disk(dataset, o, cache, report, err) : fill_ram(dataset, o, cache, report, err);
     cache->mode = report->mode;
     if (code != BL_OK || cache->mode == BL_CACHE_NONE) {
         bl_cache_free(cache);

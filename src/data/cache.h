@@ -18,11 +18,11 @@ const char *bl_cache_mode_name(bl_cache_mode mode);
 
 typedef struct bl_cache_options {
     bl_cache_mode mode;
-    uint64_t limit_b;   /* 0: half of the memory that is available, or of the file system's free space */
-    bool splits[2];     /* which ones */
-    bl_view views[2];   /* size and augmentation they will be read with: these decide what JPEGs are decoded to */
-    const char *folder; /* for the file; NULL: $XDG_CACHE_HOME/batchlab, or ~/.cache/batchlab */
-    int n_threads;      /* that fill it */
+    uint64_t limit_b;         /* 0: half of the memory that is available, or of the file system's free space */
+    bool splits[2];           /* which ones */
+    bl_view views[2];         /* size and augmentation they will be read with: these decide what JPEGs are decoded to */
+    const char *folder;       /* for the file; NULL: $XDG_CACHE_HOME/batchlab, or ~/.cache/batchlab */
+    int n_threads;            /* that fill it */
     const volatile int *stop; /* polled; not 0: BL_ERR_INTERRUPTED. May be NULL */
 } bl_cache_options;
 

@@ -17,7 +17,9 @@
 #include "data/cache_parts.h"
 
 enum { ALIGN_B = 64 };
-#define MAGIC UINT64_C(0x3145484341434C42) /* "BLCACHE1" where the lowest byte comes first: elsewhere it is no cache */
+#define MAGIC                                                                                                          \
+    UINT64_C(0x3145484341434C42) /* "BLCACHE1" where the lowest byte comes first: elsewhere it is no cache             \
+                                  */
 
 typedef struct header {
     uint64_t magic;
@@ -307,8 +309,9 @@ int bl_cache_file_open(bl_cache_filling *f, bl_cache_split *split, bool *reused,
             f->limit_b = before + free_space(folder) / 2;
         code = build(f, folder, path, print);
         if (code == BL_OK && bl_cache_exceeded(f))
-            snprintf(report->why, sizeof report->why, "decoded images need more than the %.0f MiB they may take in '%s'",
-                     (double)f->limit_b / (1 << 20), folder);
+            snprintf(report->why, sizeof report->why,
+                     "decoded images need more than the %.0f MiB they may take in '%s'", (double)f->limit_b / (1 << 20),
+                     folder);
         atomic_store(&f->bytes, before);
         if (code == BL_OK && !report->why[0])
             code = map_file(path, print, split, f);

@@ -20,8 +20,8 @@ typedef struct bl_cache_split {
     /* In a mapped file: */
     void *map;
     size_t map_b;
-    const uint64_t *sums;   /* (n) of the pixels, held against them when they are first used */
-    atomic_uchar *checked;  /* (n) 0 not yet, 1 good, 2 damaged */
+    const uint64_t *sums;  /* (n) of the pixels, held against them when they are first used */
+    atomic_uchar *checked; /* (n) 0 not yet, 1 good, 2 damaged */
 } bl_cache_split;
 
 struct bl_cache {
@@ -57,7 +57,8 @@ bool bl_cache_exceeded(const bl_cache_filling *filling);
 uint64_t bl_cache_hash(uint64_t hash, const void *data, size_t len);
 
 /* Decoded images of a split in a file: opens it, or builds and opens it. *fits false, and `why`: there is no room. */
-int bl_cache_file_open(bl_cache_filling *filling, bl_cache_split *out, bool *reused, bool *fits, bl_cache_report *report);
+int bl_cache_file_open(bl_cache_filling *filling, bl_cache_split *out, bool *reused, bool *fits,
+                       bl_cache_report *report);
 void bl_cache_file_close(bl_cache_split *split);
 
 #endif

@@ -28,14 +28,14 @@ typedef struct bl_span {
     double low, high;
 } bl_span;
 
-/* One axis: output pixels [from, from + len), those of [0, size) whose middle lies both on the source and in the window,
- * and for each the source pixels it is averaged from. All empty where len is 0. */
+/* One axis: output pixels [from, from + len), those of [0, size) whose middle lies both on the source and in the
+ * window, and for each the source pixels it is averaged from. All empty where len is 0. */
 typedef struct bl_axis {
     int from, len;
-    int n;             /* taps at most */
-    int begin, end;    /* source pixels used, all together */
-    const int *first;  /* (len) source pixel of the first tap */
-    const int *count;  /* (len) */
+    int n;               /* taps at most */
+    int begin, end;      /* source pixels used, all together */
+    const int *first;    /* (len) source pixel of the first tap */
+    const int *count;    /* (len) */
     const float *weight; /* (len, n); each row's sum is 1 */
 } bl_axis;
 
@@ -46,8 +46,8 @@ int bl_axis_make(bl_span where, bl_span window, int source, int size, bl_scratch
 void bl_axis_reach(bl_span where, bl_span window, int source, int size, int *begin, int *end);
 
 typedef struct bl_planes {
-    float *at;   /* (3, height, width) */
-    size_t plane, stride; /* floats from plane to plane, from line to line */
+    float *at;               /* (3, height, width) */
+    size_t plane, stride;    /* floats from plane to plane, from line to line */
     float scale[3], bias[3]; /* what is written is scale * level + bias; levels are in [0, 255] */
     int mirror;              /* 0: as it is; else the width of the planes, and left and right change places */
 } bl_planes;
@@ -61,7 +61,8 @@ typedef struct bl_resample_loops {
     const char *name;
     /* out[i] = the sum over k < n_taps of weight[k] * from[k * stride + i], for i < n */
     void (*down)(const uint8_t *from, size_t stride, const float *weight, int n_taps, size_t n, float *out);
-    /* One output line: row is [columns from across->begin on][3], and 4 floats may be read after it. line: in plane 0. */
+    /* One output line: row is [columns from across->begin on][3], and 4 floats may be read after it. line: in plane 0.
+     */
     void (*across)(const float *row, const bl_axis *across, const bl_planes *out, float *line);
 } bl_resample_loops;
 

@@ -198,6 +198,33 @@ static int finish_epoch(session *s, bl_error *err)
     return bl_keeper_after_epoch(&s->keeper, seconds_here(s), err);
 }
 
+/* Fills the cache, in a phase of its own: it is no step's time. */
+static int load(session *s, bl_error *err)
+{
+    bl_cache_report report;
+    if (s->options.cache == BL_CACHE_NONE)
+        return BL_OK;
+    batchlab_marker_phase(&s->marker, "load");
+    int64_t start_ns = bl_clock_ns();
+    int code = bl_trainer_fill_cache(&s->trainer, &stop, &report, err);
+    double seconds = (double)(bl_clock_ns() - start_ns) / 1e9;
+    if (code != BL_OK)
+        return code;
+    if (report.why[0])
+        bl_log_warn("--cache %s: %s", bl_cache_mode_name(s->options.cache), report.why);
+    if (!s->options.quiet && report.mode != BL_CACHE_NONE)
+        fprintf(stderr, "cache: %lld images, %.0f MiB, %s in %.1f s\n", (long long)report.images,
+                (double)report.bytes / (1 << 20),
+                report.mode != BL_CACHE_DISK ? "read into memory"
+                : report.reused              ? "found on disk"
+                                             : "written to disk",
+                seconds);
+    batchlab_marker_metric(&s->marker, "load_s", seconds);
+    if (report.bytes > 0)
+        batchlab_marker_memory(&s->marker, "data_cache", (int64_t)report.bytes);
+    return BL_OK;
+}
+
 static int train(session *s, bl_error *err)
 {
     int code = BL_OK;
@@ -269,7 +296,9 @@ static int run(session *s, bl_error *err)
     } else if (code == BL_OK && (code = start(s, err)) == BL_OK) {
         say_set_up(s);
         bl_progress_init(&s->progress, s->options.quiet);
-        code = train(s, err);
+        code = load(s, err);
+        if (code == BL_OK)
+            code = train(s, err);
         if (code == BL_OK && !s->options.quiet)
             fprintf(stderr, "memory: %.0f MiB planned, %.0f MiB at the measured peak\n",
                     (double)plan.total_b / (1 << 20), (double)bl_memory_peak_b() / (1 << 20));

@@ -11,7 +11,7 @@
 
 /* What is still text after parsing. */
 typedef struct raw {
-    const char *optimizer, *schedule, *augment, *recompute;
+    const char *optimizer, *schedule, *augment, *recompute, *cache;
     double momentum, weight_decay;
     bool nesterov, eval;
 } raw;
@@ -75,6 +75,16 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
          &r->recompute, 0, 0},
         {BL_OPT_INT, 'w', "workers", "N", "Threads that prepare data ahead of the step (default: 1; 0: none).",
          &o->workers, 0, 256},
+        {BL_OPT_INT, 0, "prefetch", "N", "Batches made ahead of the one trained on (default: 1).", &o->prefetch, 1,
+         BL_PREFETCH_MAX},
+        {BL_OPT_STRING, 0, "cache", "WHERE",
+         "Keep the images of --data between epochs: none, ram (decoded, in memory), ram-encoded (the files' bytes) or "
+         "disk (decoded, in one file under $XDG_CACHE_HOME/batchlab). The results are the same to the bit. What does "
+         "not fit is told (default: none).",
+         &r->cache, 0, 0},
+        {BL_OPT_SIZE, 0, "cache-limit", "SIZE",
+         "Bytes that they may take, such as 4G (default: half of the memory available, or of the disk's free space).",
+         &o->cache_limit_b, 1, 0},
         {BL_OPT_INT, 0, "seed", "N",
          "Of the first weights, the order, the augmentation and dropout; the same seed and threads give the same bits "
          "(default: 1).",
@@ -148,6 +158,18 @@ static int no_such(const char *option, const char *given, const char *known, bl_
 }
 
 /* Defaults become words too: a checkpoint compares them with words that are given. */
+static int take_cache(bl_train_options *o, const raw *r, bl_error *err)
+{
+    if (r->cache && !bl_cache_mode_from_name(r->cache, &o->cache))
+        return no_such("--cache", r->cache, "none, ram, ram-encoded, disk", err);
+    if (o->cache != BL_CACHE_NONE && !o->data)
+        return BL_FAIL(err, BL_ERR_USAGE, "--cache %s keeps images that are files (--data); synthetic ones are none",
+                       r->cache);
+    if (o->cache == BL_CACHE_NONE && o->cache_limit_b > 0)
+        return BL_FAIL(err, BL_ERR_USAGE, "--cache-limit means nothing without --cache");
+    return BL_OK;
+}
+
 static int take_words(bl_train_options *o, raw *r, bl_error *err)
 {
     bool detects = o->model->task == BL_TASK_DETECT;
@@ -329,6 +351,7 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
                             .test_samples = NOT_GIVEN,
                             .drop_last = true,
                             .workers = 1,
+                            .prefetch = 1,
                             .seed = 1,
                             .lr = NAN,
                             .recompute = BL_RECOMPUTE_CHEAP,
@@ -348,6 +371,8 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
             code = BL_FAIL(err, BL_ERR_USAGE, "'%s' after -- means nothing here", result.rest[0]);
         if (code == BL_OK)
             code = take_words(o, &r, err);
+        if (code == BL_OK)
+            code = take_cache(o, &r, err);
         if (code == BL_OK)
             code = check_numbers(o, err);
         if (code == BL_OK)

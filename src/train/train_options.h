@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "data/cache.h"
 #include "data/dataset.h"
+#include "data/loader.h"
 #include "graph/recompute.h"
 #include "model/model.h"
 #include "optim/optim.h"
@@ -21,7 +23,9 @@ typedef struct bl_train_options {
     int64_t train_samples, test_samples; /* synthetic */
     bl_augment augment;
     bool drop_last;
-    int64_t workers, threads, seed;
+    int64_t workers, prefetch, threads, seed;
+    bl_cache_mode cache;
+    uint64_t cache_limit_b; /* 0: the cache's own choice */
     bl_optim_options optim;
     double lr, label_smoothing;
     bl_schedule_kind schedule;

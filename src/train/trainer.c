@@ -81,6 +81,7 @@ static int make_loader(bl_trainer *t, bl_error *err)
                                  .shuffle = true,
                                  .drop_last = o->drop_last,
                                  .n_workers = (int)o->workers,
+                                 .prefetch = (int)o->prefetch,
                                  .seed = (uint64_t)o->seed,
                                  .boxes_per_image = BL_BOXES_PER_IMAGE};
     int code = bl_loader_new(t->dataset, &options, &t->loader, err);
@@ -98,6 +99,19 @@ static int make_loader(bl_trainer *t, bl_error *err)
         t->schedule.warmup_steps = 0;
     }
     return BL_OK;
+}
+
+int bl_trainer_fill_cache(bl_trainer *t, const volatile int *stop, bl_cache_report *report, bl_error *err)
+{
+    const bl_train_options *o = t->options;
+    bl_view view = {.size = (int)o->image_size, .augment = o->augment};
+    bl_cache_options options = {.mode = o->cache,
+                                .limit_b = o->cache_limit_b,
+                                .splits = {true, o->eval_every > 0},
+                                .views = {view, {.size = view.size}},
+                                .n_threads = (int)o->threads,
+                                .stop = stop};
+    return bl_cache_fill(t->dataset, &options, report, err);
 }
 
 static int make_optim(bl_trainer *t, bl_error *err)

@@ -2,6 +2,7 @@
 #ifndef BL_TRAIN_TRAINER_H
 #define BL_TRAIN_TRAINER_H
 
+#include "data/cache.h"
 #include "data/loader.h"
 #include "detect/loss.h"
 #include "graph/exec.h"
@@ -42,6 +43,8 @@ typedef struct bl_evaluation {
 /* To be cleared in any case. BL_ERR_NOMEM: the batch is too large for this machine. */
 int bl_trainer_init(bl_trainer *trainer, const bl_train_options *options, bl_error *err);
 void bl_trainer_clear(bl_trainer *trainer);
+/* Reads the images that are to be kept between epochs, before the first is wanted. stop: as below. */
+int bl_trainer_fill_cache(bl_trainer *trainer, const volatile int *stop, bl_cache_report *report, bl_error *err);
 /* Before the first step, and after each change of `epoch` or `batch`. */
 void bl_trainer_start_epoch(bl_trainer *trainer);
 /* The next step of the epoch at hand; false at its end or with *err set. */

@@ -221,7 +221,7 @@ static void batches_allocate_nothing_after_the_first_rounds(void **state)
         bl_loader *loader = NULL;
         assert_int_equal(bl_loader_new(dataset, &options, &loader, &err), BL_OK);
         int64_t first = allocations_after(loader, 30);
-        assert_true(first > 0 && first < 2 * 30); /* 30 epochs are 720 images */
+        assert_true(first > 0 && first < 2 * 30);      /* 30 epochs are 720 images */
         int64_t later = allocations_after(loader, 30); /* the same images and parts, to whichever worker */
         assert_true(later - first <= 4);
         bl_loader_free(loader);

@@ -38,8 +38,7 @@ static void compare(const bl_image *image, const bl_region *region, int size, co
     assert_int_equal(bl_image_resample(image, region, size, ours, &err), BL_OK);
     for (int i = 0; i < 3 * size * size; i++) {
         int c = i % 3, at = c * size * size + i / 3;
-        double level =
-            ((double)ours[at] * (double)bl_image_deviation[c] + (double)bl_image_mean[c]) * 255;
+        double level = ((double)ours[at] * (double)bl_image_deviation[c] + (double)bl_image_mean[c]) * 255;
         sum += fabs(level - theirs[i]);
         worst = fmax(worst, fabs(level - theirs[i]));
     }

@@ -66,6 +66,34 @@ class Train(TrainerCase):
         self.assertEqual(first, self.losses(*common, '--seed', '5', '--workers', '3'))
         self.assertNotEqual(first, self.losses(*common, '--seed', '6'))
 
+    def test_caches_change_no_bit(self):
+        self.put_images()
+        os.environ['XDG_CACHE_HOME'] = self.path('cache')
+        self.addCleanup(os.environ.pop, 'XDG_CACHE_HOME')
+        common = ['--no-eval', '-d', 'data', '-b', '8', '--steps', '14', '--augment', 'crop', '--threads', '2']
+        first = self.losses(*common)
+        for cache, extra in (('ram', []), ('ram-encoded', ['-w', '2', '--prefetch', '3']), ('disk', []), ('disk', ['-w', '0'])):
+            with self.subTest(cache):
+                marks = self.marked(*common, '--cache', cache, *extra)
+                self.assertEqual(first, [m['loss'] for m in marks if m['type'] == 'step'])
+                kinds = [m['type'] + ' ' + m.get('name', m.get('kind', '')) for m in marks]
+                self.assertLess(kinds.index('phase load'), kinds.index('metric load_s'))
+                self.assertLess(kinds.index('metric load_s'), kinds.index('ready '))
+                kept = [m['bytes'] for m in marks if m.get('kind') == 'data_cache']
+                if cache == 'ram-encoded':
+                    self.assertEqual(len(kept), 1)
+                else:
+                    self.assertEqual(kept, [48 * 16 * 16 * 3])
+        self.assertEqual(len(os.listdir(self.path('cache/batchlab'))), 1)
+        os.environ['XDG_CACHE_HOME'] = self.path('another')  # what has been written once is used, however large
+        for cache in ('ram', 'disk'):
+            _, err = self.train('tiny_cnn', *common, '--cache', cache, '--cache-limit', '20K')
+            self.assertIn(f'warning: --cache {cache}: ', err)
+            self.assertNotIn('cache: 48 images', err)
+        _, err = self.train('tiny_cnn', *common, '--cache', 'ram', '--cache-limit', '1M')
+        self.assertIn('cache: 48 images', err)
+        self.assertNotIn('warning', err)
+
     def test_what_it_marks(self):
         marks = self.marked('-b', '20', '--train-samples', '50', '--test-samples', '30', '-e', '2', '--no-drop-last')
         kinds = [m['type'] for m in marks]
@@ -105,6 +133,10 @@ class Train(TrainerCase):
                             (['tiny_cnn', '-b', '8x'], ["'8x'"]), (['tiny_cnn', '--optimizer', 'sgdd'], ["'sgdd'"]),
                             (['tiny_cnn', '--augment', 'all'], ["'all'"]), (['tiny_cnn', '--schedule', 'x'], ["'x'"]),
                             (['tiny_cnn', '--schedule', 'step'], ["'step'"]),
+                            (['tiny_cnn', '-d', '.', '--cache', 'RAM'], ["'RAM'"]),
+                            (['tiny_cnn', '--cache', 'ram'], ['--cache ram', '--data']),
+                            (['tiny_cnn', '--cache-limit', '4G'], ['--cache-limit']),
+                            (['tiny_cnn', '--prefetch', '0'], ['--prefetch', "'0'"]),
                             (['tiny_cnn', '--lr', '-1'], ['--lr']), (['tiny_cnn', '--momentum', '1'], ['--momentum']),
                             (['tiny_cnn', '--label-smoothing', '1'], ['--label-smoothing']),
                             (['tiny_cnn', '--image-size', '9999'], ['image-size']),
