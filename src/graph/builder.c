@@ -346,3 +346,12 @@ bl_value bl_build_detection_loss(bl_graph *graph, const bl_value *heads, int n_h
     bl_build_output(graph, "loss_parts", out[1]);
     return out[0];
 }
+
+bl_value bl_build_mixed_cross_entropy(bl_graph *graph, bl_value logits, bl_value labels, bl_value others,
+                                      bl_value share, float label_smoothing)
+{
+    bl_attrs attrs = {.loss = {.label_smoothing = label_smoothing}};
+    bl_value loss = emit(graph, &bl_op_softmax_loss, &attrs, (bl_value[]){logits, labels, others, share}, 4, NULL);
+    bl_build_output(graph, "loss", loss);
+    return loss;
+}

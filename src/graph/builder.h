@@ -87,6 +87,10 @@ bl_value bl_build_dropout(bl_graph *graph, bl_value x, float p);
 /* logits (N, K), labels (N) int32 in [0, K); a negative label leaves its sample out (the last batch of an evaluation).
  * Gives the mean loss over the samples counted, shape (1), and makes it the graph's output "loss". */
 bl_value bl_build_softmax_cross_entropy(bl_graph *graph, bl_value logits, bl_value labels, float label_smoothing);
+/* The same for samples that were mixed of two: with weight share (1), in [0, 1], each is of its class in `labels`, and
+ * otherwise of the one in others (N) int32. */
+bl_value bl_build_mixed_cross_entropy(bl_graph *graph, bl_value logits, bl_value labels, bl_value others,
+                                      bl_value share, float label_smoothing);
 
 /* A detector's loss (detect/loss.h) on its raw maps: the lead heads, finest first, then the auxiliary ones where the
  * setup's specification has them and these are wanted. targets (M, 6) float: image, class, centre x, centre y, width,

@@ -110,8 +110,10 @@ extern const bl_op bl_op_reshape;              /* x -> x in attrs.shape, plain *
 extern const bl_op bl_op_linear;              /* x (...,I), w (O,I) [, bias] [, residual] -> y (...,O) */
 extern const bl_op bl_op_linear_grad_data;    /* dy, w -> dx */
 extern const bl_op bl_op_linear_grad_weights; /* x, dy [, bias (shape only)] -> dw, dbias */
-extern const bl_op bl_op_softmax_loss;        /* logits (N,K), labels (N) int32 -> loss (1), probabilities (N,K) */
-extern const bl_op bl_op_softmax_loss_grad;   /* probabilities, labels [, dloss; 1 where absent] -> dlogits */
+extern const bl_op bl_op_softmax_loss;        /* logits (N,K), labels (N) int32 [, others (N) int32, share (1)] -> loss
+                                                 (1), probabilities (N,K) */
+extern const bl_op bl_op_softmax_loss_grad;   /* probabilities, labels [, dloss; 1 where absent [, others, share]] ->
+                                                 dlogits */
 /* detectors' loss (op_detection_loss.c) */
 extern const bl_op bl_op_detection_loss;      /* heads (N, 3 (5 + K), H, W), ..., targets (M, 6) -> loss (1), parts (3),
                                                  and in training the gradient of each head */

@@ -91,6 +91,10 @@ static void check_case(const graph_case *c, bl_mode mode, bool no_fuse)
     must(bl_exec_bind(exec, "labels", case_labels(expected), &err), &err);
     if (case_targets(expected))
         must(bl_exec_bind(exec, "targets", case_targets(expected), &err), &err);
+    if (c->mixed) {
+        must(bl_exec_bind(exec, "others", case_others(expected), &err), &err);
+        must(bl_exec_bind(exec, "share", &case_share, &err), &err);
+    }
     must(bl_exec_run(exec, &err), &err);
     note_ops(bl_exec_graph(exec));
     check_output(c->name, exec, expected, reference, "y");

@@ -32,6 +32,18 @@ const int32_t *case_labels(const bl_graph *graph)
     return labels;
 }
 
+const float case_share = 0.7f;
+
+const int32_t *case_others(const bl_graph *graph)
+{
+    static int32_t others[16];
+    bl_shape shape = graph->values[bl_graph_find_value(graph, "y")].shape;
+    assert_true(shape.dim[0] <= (int64_t)BL_ARRAY_LEN(others));
+    for (int64_t i = 0; i < shape.dim[0]; i++)
+        others[i] = (int32_t)((i * 4 + 1) % shape.dim[1]);
+    return others;
+}
+
 static void odd_buffers(bl_params *params)
 {
     for (int i = 0; i < bl_params_count(params); i++) {
@@ -57,7 +69,13 @@ bl_graph *case_graph(const graph_case *c, bl_mode mode, bl_params **params)
     bl_build_output(graph, "y", y);
     bl_shape rows = bl_build_shape(graph, y);
     bl_value labels = bl_build_input(graph, "labels", BL_I32, BL_SHAPE1(rows.dim[0]));
-    bl_build_softmax_cross_entropy(graph, y, labels, c->label_smoothing);
+    if (c->mixed) {
+        bl_value others = bl_build_input(graph, "others", BL_I32, BL_SHAPE1(rows.dim[0]));
+        bl_value share = bl_build_input(graph, "share", BL_F32, BL_SHAPE1(1));
+        bl_build_mixed_cross_entropy(graph, y, labels, others, share, c->label_smoothing);
+    } else {
+        bl_build_softmax_cross_entropy(graph, y, labels, c->label_smoothing);
+    }
     must(bl_graph_finish(graph, &err), &err);
     if (fresh) {
         must(bl_params_alloc(*params, true, &err), &err);
@@ -80,6 +98,11 @@ bl_reference *case_reference(const bl_graph *graph)
     bl_value v = bl_graph_find_value(graph, "targets");
     for (int64_t i = 0; targets && i < bl_shape_count(&graph->values[v].shape); i++)
         bl_reference_data(reference, v)[i] = (double)targets[i];
+    bl_value others = bl_graph_find_value(graph, "others");
+    for (int64_t i = 0; others >= 0 && i < graph->values[others].shape.dim[0]; i++)
+        bl_reference_data(reference, others)[i] = case_others(graph)[i];
+    if (others >= 0)
+        bl_reference_data(reference, bl_graph_find_value(graph, "share"))[0] = (double)case_share;
     return reference;
 }
 

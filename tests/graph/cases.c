@@ -422,6 +422,8 @@ const graph_case graph_cases[] = {
     {"drop path of tokens", drop_path_tokens, 0},
     {"transformer block", transformer_block, 0},
     {"linear", linear, 0.1f},
+    {"linear of mixed samples", linear, 0, .mixed = true},
+    {"linear of mixed samples, smoothed", linear, 0.1f, .mixed = true},
     {"linear with bias", linear_bias, 0},
     {"dropout of images", dropout_image, 0},
     {"dropout of a matrix, twice", dropout_matrix, 0.2f},

@@ -11,6 +11,7 @@ typedef struct graph_case {
     bl_value (*build)(bl_graph *graph);
     float label_smoothing;
     bool held; /* its gradient holds something constant that moves with the parameters: no differences show it */
+    bool mixed; /* samples of two classes: inputs "others" and "share" */
 } graph_case;
 
 extern const graph_case graph_cases[];
@@ -24,6 +25,9 @@ bl_value case_param(bl_graph *graph, const char *name, bl_shape shape);
 bl_graph *case_graph(const graph_case *c, bl_mode mode, bl_params **params);
 /* The labels of the case's rows, static storage. */
 const int32_t *case_labels(const bl_graph *graph);
+/* The other labels of mixed samples, and the share of the first ones. */
+const int32_t *case_others(const bl_graph *graph);
+extern const float case_share;
 
 /* A detector's loss with auxiliary heads (case_detection.c). */
 bl_value case_detection(bl_graph *graph);

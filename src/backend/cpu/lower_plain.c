@@ -247,12 +247,22 @@ RUN(run_reshape)
     return BL_OK;
 }
 
+/* others_at: the input that holds the other labels of mixed samples, before their share. */
+static bl_k_targets targets_of(const bl_node *node, void *const *in, int others_at)
+{
+    bool mixed = node->n_in > others_at;
+    return (bl_k_targets){.labels = in[1],
+                          .others = mixed ? in[others_at] : NULL,
+                          .share = mixed ? *(const float *)in[others_at + 1] : 1,
+                          .smoothing = node->attrs.loss.label_smoothing};
+}
+
 RUN(run_loss)
 {
     const bl_shape *x = shape_of(self(base), self(base)->node->in[0]);
+    const bl_k_targets targets = targets_of(self(base)->node, in, 2);
     double loss;
-    bl_k_softmax_loss((int)x->dim[0], (int)x->dim[1], in[0], in[1], self(base)->node->attrs.loss.label_smoothing,
-                      out[1], &loss, NULL);
+    bl_k_softmax_loss((int)x->dim[0], (int)x->dim[1], in[0], &targets, out[1], &loss, NULL);
     *(float *)out[0] = (float)loss;
     return BL_OK;
 }
@@ -260,9 +270,9 @@ RUN(run_loss)
 RUN(run_loss_grad)
 {
     const bl_shape *x = shape_of(self(base), self(base)->node->in[0]);
+    const bl_k_targets targets = targets_of(self(base)->node, in, 3);
     const float *dloss = in[2];
-    bl_k_softmax_loss_grad((int)x->dim[0], (int)x->dim[1], in[0], in[1], self(base)->node->attrs.loss.label_smoothing,
-                           dloss ? *dloss : 1, out[0]);
+    bl_k_softmax_loss_grad((int)x->dim[0], (int)x->dim[1], in[0], &targets, dloss ? *dloss : 1, out[0]);
     return BL_OK;
 }
 

@@ -159,23 +159,39 @@ typedef struct loss_case {
     int n, k;
     float smoothing;
     int left_out; /* a row without a label; -1: none, n: all */
+    float share;  /* 0: nothing is mixed */
 } loss_case;
 
 static const loss_case losses[] = {
-    {5, 10, 0, -1}, {7, 3, 0.1f, 2}, {4, 1000, 0.1f, -1}, {3, 1, 0, -1}, {2, 5, 0, 2},
+    {5, 10, 0, -1, 0}, {7, 3, 0.1f, 2, 0},   {4, 1000, 0.1f, -1, 0}, {3, 1, 0, -1, 0},
+    {2, 5, 0, 2, 0},   {5, 10, 0, -1, 0.7f}, {7, 3, 0.1f, 2, 0.25f}, {2, 5, 0, 2, 0.5f},
 };
 
 typedef struct loss_data {
     const loss_case *test;
     float *logits, *prob;
-    int32_t labels[8];
+    int32_t labels[8], others[8];
+    bl_k_targets targets;
 } loss_data;
+
+static void label(loss_data *d)
+{
+    const loss_case *test = d->test;
+    for (int i = 0; i < test->n; i++) {
+        d->labels[i] = i == test->left_out || test->left_out == test->n ? -1 : (i * 7 + 1) % test->k;
+        d->others[i] = (i * 5 + 3) % test->k; /* some of them the same */
+    }
+    d->targets = (bl_k_targets){.labels = d->labels,
+                                .others = test->share > 0 ? d->others : NULL,
+                                .share = test->share,
+                                .smoothing = test->smoothing};
+}
 
 static double loss_of(void *context)
 {
     loss_data *d = context;
     double loss;
-    bl_k_softmax_loss(d->test->n, d->test->k, d->logits, d->labels, d->test->smoothing, d->prob, &loss, NULL);
+    bl_k_softmax_loss(d->test->n, d->test->k, d->logits, &d->targets, d->prob, &loss, NULL);
     return loss;
 }
 
@@ -197,8 +213,10 @@ static double naive_loss(const loss_data *d, double *prob, int64_t *hits)
         for (int j = 0; j < k; j++) {
             double log_p = (double)row[j] - largest - log(sum), s = (double)d->test->smoothing;
             prob[i * k + j] = exp(log_p);
+            double first = d->test->share > 0 ? (double)d->test->share : 1;
+            double at = (j == d->labels[i] ? first : 0) + (j == d->others[i] ? 1 - first : 0);
             if (d->labels[i] >= 0)
-                total -= ((j == d->labels[i] ? 1 - s : 0) + s / k) * log_p;
+                total -= ((1 - s) * at + s / k) * log_p;
         }
         rows += d->labels[i] >= 0;
         *hits += best == d->labels[i];
@@ -213,11 +231,10 @@ static void check_loss(const void *argument)
     loss_data d = {.test = test, .logits = kt_random(count, -90, 90, 1), .prob = kt_floats(count)};
     double *prob = kt_doubles(count), loss;
     int64_t hits, expected_hits;
-    for (int i = 0; i < test->n; i++)
-        d.labels[i] = i == test->left_out || test->left_out == test->n ? -1 : (i * 7 + 1) % test->k;
+    label(&d);
     d.logits[(test->n - 1) * test->k + (test->n * 7 - 6) % test->k] = 95; /* the last row is right */
     double expected = naive_loss(&d, prob, &expected_hits);
-    bl_k_softmax_loss(test->n, test->k, d.logits, d.labels, test->smoothing, d.prob, &loss, &hits);
+    bl_k_softmax_loss(test->n, test->k, d.logits, &d.targets, d.prob, &loss, &hits);
     assert_true(fabs(loss - expected) <= 1e-6 * fabs(expected));
     assert_int_equal(hits, expected_hits);
     assert_true(hits > 0 || test->left_out == test->n);
@@ -230,16 +247,15 @@ static void check_loss_grad(const void *argument)
     size_t count = (size_t)(test->n * test->k);
     loss_data d = {.test = test, .logits = kt_random(count, -2, 2, 1), .prob = kt_floats(count)};
     float *gradient = kt_floats(count);
-    for (int i = 0; i < test->n; i++)
-        d.labels[i] = i == test->left_out || test->left_out == test->n ? -1 : (i * 7 + 1) % test->k;
+    label(&d);
     loss_of(&d);
-    bl_k_softmax_loss_grad(test->n, test->k, d.prob, d.labels, test->smoothing, 1, gradient);
+    bl_k_softmax_loss_grad(test->n, test->k, d.prob, &d.targets, 1, gradient);
     kt_differences("dlogits", NULL, d.logits, count, gradient, 1.0 / 256, 1e-4, loss_of, &d);
     loss_of(&d);
     double *expected = kt_doubles(count);
     for (size_t i = 0; i < count; i++)
         expected[i] = -3 * (double)gradient[i];
-    bl_k_softmax_loss_grad(test->n, test->k, d.prob, d.labels, test->smoothing, -3, d.prob);
+    bl_k_softmax_loss_grad(test->n, test->k, d.prob, &d.targets, -3, d.prob);
     kt_same("dlogits times -3 in place of prob", count, d.prob, expected, 1e-6);
 }
 

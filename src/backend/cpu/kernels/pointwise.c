@@ -65,15 +65,18 @@ void bl_k_dropout_apply(const bl_k_shape *shape, const bl_k_dropout *dropout, co
                 }
 }
 
-/* Target minus nothing: the distribution that the softmax is compared with. */
-static double target_of(int32_t label, int k, int n_classes, float smoothing)
+static double target_of(const bl_k_targets *t, int row, int k, int n_classes)
 {
-    return (k == label ? 1 - (double)smoothing : 0) + (double)smoothing / n_classes;
+    double at = k == t->labels[row] ? (t->others ? (double)t->share : 1) : 0;
+    if (t->others && k == t->others[row])
+        at += 1 - (double)t->share;
+    return (1 - (double)t->smoothing) * at + (double)t->smoothing / n_classes;
 }
 
-void bl_k_softmax_loss(int n, int k, const float *logits, const int32_t *labels, float smoothing, float *prob,
-                       double *loss, int64_t *hits)
+void bl_k_softmax_loss(int n, int k, const float *logits, const bl_k_targets *targets, float *prob, double *loss,
+                       int64_t *hits)
 {
+    const int32_t *labels = targets->labels;
     double total = 0;
     int64_t rows = 0, right = 0;
     for (int i = 0; i < n; i++) {
@@ -90,8 +93,9 @@ void bl_k_softmax_loss(int n, int k, const float *logits, const int32_t *labels,
         for (int j = 0; j < k; j++) {
             double log_p = (double)row[j] - top - log_sum;
             p[j] = (float)exp(log_p);
-            if (labels[i] >= 0 && (smoothing > 0 || j == labels[i]))
-                total -= target_of(labels[i], j, k, smoothing) * log_p;
+            double target = labels[i] >= 0 ? target_of(targets, i, j, k) : 0;
+            if (target > 0) /* else an infinite log_p would make no number of it */
+                total -= target * log_p;
         }
         rows += labels[i] >= 0;
         right += labels[i] == largest;
@@ -101,9 +105,9 @@ void bl_k_softmax_loss(int n, int k, const float *logits, const int32_t *labels,
         *hits = right;
 }
 
-void bl_k_softmax_loss_grad(int n, int k, const float *prob, const int32_t *labels, float smoothing, float dloss,
-                            float *dlogits)
+void bl_k_softmax_loss_grad(int n, int k, const float *prob, const bl_k_targets *targets, float dloss, float *dlogits)
 {
+    const int32_t *labels = targets->labels;
     int rows = 0;
     for (int i = 0; i < n; i++)
         rows += labels[i] >= 0;
@@ -111,8 +115,7 @@ void bl_k_softmax_loss_grad(int n, int k, const float *prob, const int32_t *labe
     for (int i = 0; i < n; i++)
         for (int j = 0; j < k; j++) {
             size_t at = (size_t)i * (size_t)k + (size_t)j;
-            dlogits[at] =
-                labels[i] < 0 ? 0 : (float)(scale * ((double)prob[at] - target_of(labels[i], j, k, smoothing)));
+            dlogits[at] = labels[i] < 0 ? 0 : (float)(scale * ((double)prob[at] - target_of(targets, i, j, k)));
         }
 }
 

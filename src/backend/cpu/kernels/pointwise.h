@@ -26,15 +26,21 @@ void bl_k_dropout_apply(const bl_k_shape *shape, const bl_k_dropout *dropout, co
 /* Whether element i is kept: the definition, for references. */
 bool bl_k_dropout_keeps(const bl_k_dropout *dropout, uint64_t element);
 
-/* Plain [n][k] logits; labels in [0, k), a negative one leaves its row out. Target distribution:
- * (1 - smoothing) at the label plus smoothing / k everywhere. prob (n x k) gets the softmax (left-out rows too).
- * *loss = mean over the rows counted (0 where there is none); *hits, unless NULL, how many rows have their label at the
- * largest logit (the first one among equals). Rows are summed in order. */
-void bl_k_softmax_loss(int n, int k, const float *logits, const int32_t *labels, float smoothing, float *prob,
-                       double *loss, int64_t *hits);
+/* What a softmax is compared with: (1 - smoothing) at the label plus smoothing / k everywhere. With `others`, the share
+ * `share` of the first part lies at the label, the rest at the other label. */
+typedef struct bl_k_targets {
+    const int32_t *labels; /* in [0, k); a negative one leaves its row out */
+    const int32_t *others; /* in [0, k), or NULL */
+    float share, smoothing;
+} bl_k_targets;
+
+/* Plain [n][k] logits. prob (n x k) gets the softmax (left-out rows too). *loss = mean over the rows counted (0 where
+ * there is none); *hits, unless NULL, how many rows have their label at the largest logit (the first one among equals).
+ * Rows are summed in order. */
+void bl_k_softmax_loss(int n, int k, const float *logits, const bl_k_targets *targets, float *prob, double *loss,
+                       int64_t *hits);
 /* dlogits = (prob - target) * dloss / rows counted; zero rows where left out. dlogits may be prob. */
-void bl_k_softmax_loss_grad(int n, int k, const float *prob, const int32_t *labels, float smoothing, float dloss,
-                            float *dlogits);
+void bl_k_softmax_loss_grad(int n, int k, const float *prob, const bl_k_targets *targets, float dloss, float *dlogits);
 
 /* Plain (N, C, H, W) to blocked (padding written as zero) and back. */
 void bl_k_to_blocked(const bl_k_shape *shape, const float *plain, float *blocked);
