@@ -22,7 +22,7 @@ typedef struct bl_loader_options {
 } bl_loader_options;
 
 typedef struct bl_batch {
-    const float *images;   /* (batch, 3, size, size); zeros past n */
+    float *images;         /* (batch, 3, size, size); zeros past n; the caller may change them */
     const int32_t *labels; /* (batch); -1 past n; NULL for data with boxes */
     /* Data with boxes only, else NULL. A row is image in the batch, label, x, y, width, height (bl_object); rows past
      * n_targets begin with -1. Where there is no room for all boxes, the images that have most lose their last ones. */

@@ -79,6 +79,11 @@ float *bl_ema_value(bl_ema *ema, int index)
     return ema->mean + bl_params_at(ema->params, index)->offset;
 }
 
+float *bl_ema_slab(bl_ema *ema)
+{
+    return ema->mean;
+}
+
 int64_t bl_ema_updates(const bl_ema *ema)
 {
     return ema->updates;

@@ -27,6 +27,7 @@ size_t bl_ema_bytes(const bl_ema *ema);
 
 /* What a checkpoint holds: the averages by the table's entries (buffers too), and the number of updates done. */
 float *bl_ema_value(bl_ema *ema, int index);
+float *bl_ema_slab(bl_ema *ema); /* laid out as the table's value slab, bl_params_whole_count floats */
 int64_t bl_ema_updates(const bl_ema *ema);
 void bl_ema_set_updates(bl_ema *ema, int64_t updates);
 

@@ -12,8 +12,8 @@
 /* ---- what the run is ---- */
 
 /* Without the same value the position in the data, or the optimizer's state, means nothing. */
-static const char *const fixed_options[] = {"batch-size", "drop-last", "image-size",   "nominal-batch",
-                                            "optimizer",  "seed",      "train-samples"};
+static const char *const fixed_options[] = {"accumulate",    "batch-size", "drop-last", "ema",          "image-size",
+                                            "nominal-batch", "optimizer",  "seed",      "train-samples"};
 /* They decide what is said, kept, or how long it takes; what matters of --data and --classes stands apart. */
 static const char *const free_options[] = {"cache",     "cache-limit", "checkpoint", "checkpoint-every", "classes",
                                            "data",      "epochs",      "eval",       "eval-every",       "list-models",
@@ -46,8 +46,8 @@ static int gather_facts(bl_keeper *k, bl_error *err)
               add_fact(k, facts, "training images",
                        bl_arena_printf(&k->arena, "%lld", (long long)t->dataset->count[BL_SPLIT_TRAIN]), true) &&
               add_fact(k, facts, "machine", bl_arena_strdup(&k->arena, bl_cpu_describe()), false);
-    /* A constant rate does not ask for the end. */
-    if (ok && k->options->schedule != BL_SCHEDULE_CONSTANT)
+    /* Rates that are constant or fall in steps do not ask for the end. */
+    if (ok && (k->options->schedule == BL_SCHEDULE_COSINE || k->options->schedule == BL_SCHEDULE_LINEAR))
         ok = add_fact(k, facts, "steps in all", bl_arena_printf(&k->arena, "%lld", (long long)t->total_steps), false);
     for (size_t i = 0; ok && i + 1 < said->len; i += 2)
         if (!is_among(said->items[i], free_options, BL_ARRAY_LEN(free_options)))
@@ -70,9 +70,14 @@ static int describe_state(bl_keeper *k, bl_error *err)
     int64_t count;
     c->params = t->params;
     for (int i = 0; bl_optim_state(t->optim, i, &name, &slab, &count); i++) {
-        if (c->n_arrays == BL_CHECKPOINT_PARTS)
+        if (c->n_arrays == BL_CHECKPOINT_PARTS - 1)
             return BL_FAIL(err, BL_ERR_INTERNAL, "an optimizer with more state than a checkpoint holds");
         c->arrays[c->n_arrays++] = (bl_checkpoint_array){.name = name, .slab = slab, .count = count};
+    }
+    if (t->ema) {
+        c->arrays[c->n_arrays++] = (bl_checkpoint_array){
+            .name = "ema", .slab = bl_ema_slab(t->ema), .count = bl_params_whole_count(t->params)};
+        add_number(c, "ema_updates", &k->ema_updates, NULL);
     }
     add_number(c, "step", &t->step, NULL);
     add_number(c, "epoch", &t->epoch, NULL);
@@ -112,7 +117,7 @@ static int resume(bl_keeper *k, bl_error *err)
     bl_str differences;
     bl_str_init(&differences);
     int code = bl_checkpoint_read(&k->checkpoint, path, &differences, err);
-    int64_t batches = bl_loader_batches(t->loader);
+    int64_t batches = t->batches_per_epoch;
     if (code == BL_OK &&
         (t->epoch >= INT64_MAX / batches || t->batch > batches || t->step > t->epoch * batches + t->batch))
         code = BL_FAIL(err, BL_ERR_FORMAT, "checkpoint '%s': step %lld is not after %lld epochs and %lld batches", path,
@@ -121,6 +126,8 @@ static int resume(bl_keeper *k, bl_error *err)
         if (differences.len > 0)
             bl_log_warn("resumed otherwise than it began: %s", bl_str_text(&differences));
         bl_optim_set_steps(t->optim, k->optim_steps);
+        if (t->ema)
+            bl_ema_set_updates(t->ema, k->ema_updates);
         bl_exec_set_step(t->exec, (uint64_t)(t->epoch * batches + t->batch));
         k->resumed = true;
         k->kept_step = t->step;
@@ -163,6 +170,8 @@ static int start_from_weights(const bl_keeper *k, bl_error *err)
     int code = declare_other(k->trainer, &other, err);
     if (code == BL_OK)
         code = bl_weights_load(o->weights, k->trainer->params, other, o->new_head, &fresh, err);
+    if (code == BL_OK && k->trainer->ema)
+        bl_ema_restart(k->trainer->ema);
     if (code == BL_OK && !o->quiet) {
         bl_str text;
         bl_str_init(&text);
@@ -201,10 +210,16 @@ void bl_keeper_clear(bl_keeper *k)
 
 /* ---- on the way ---- */
 
+/* Those that tests are made with. */
 static int save_weights(bl_keeper *k, const char *path, bl_error *err)
 {
+    bl_ema *ema = k->trainer->ema;
     batchlab_marker_phase(k->marker, "checkpoint");
+    if (ema)
+        bl_ema_swap(ema);
     int code = bl_weights_save(path, k->trainer->params, k->options->model->name, err);
+    if (ema)
+        bl_ema_swap(ema);
     batchlab_marker_phase(k->marker, "train");
     return code;
 }
@@ -217,6 +232,7 @@ static int keep(bl_keeper *k, double seconds, bl_error *err)
     double before_s = k->tally->seconds;
     batchlab_marker_phase(k->marker, "checkpoint");
     k->optim_steps = bl_optim_steps(t->optim);
+    k->ema_updates = t->ema ? bl_ema_updates(t->ema) : 0;
     k->tally->seconds = before_s + seconds;
     int code = bl_checkpoint_write(&k->checkpoint, k->options->checkpoint, err);
     k->tally->seconds = before_s;

@@ -20,9 +20,9 @@ typedef struct bl_keeper {
     bl_trainer *trainer;
     bl_tally *tally;
     batchlab_marker *marker;
-    bl_checkpoint checkpoint;                   /* only where the options ask for one */
-    bl_arena arena;                             /* facts */
-    int64_t optim_steps, kept_step, kept_batch; /* of the last checkpoint; -1 */
+    bl_checkpoint checkpoint;                                /* only where the options ask for one */
+    bl_arena arena;                                          /* facts */
+    int64_t optim_steps, ema_updates, kept_step, kept_batch; /* of the last checkpoint; -1 */
     bool resumed;
 } bl_keeper;
 

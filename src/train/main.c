@@ -56,12 +56,17 @@ static void say_set_up(session *s)
     batchlab_marker_memory(&s->marker, "activations", (int64_t)memory->slab_b);
     batchlab_marker_memory(&s->marker, "parameters", (int64_t)memory->params_b);
     batchlab_marker_memory(&s->marker, "optimizer", (int64_t)bl_optim_bytes(s->trainer.optim));
+    if (s->trainer.ema)
+        batchlab_marker_memory(&s->marker, "average", (int64_t)bl_ema_bytes(s->trainer.ema));
     batchlab_marker_memory(&s->marker, "batches", (int64_t)bl_loader_bytes(s->trainer.loader));
     if (s->options.quiet)
         return;
-    fprintf(stderr, "%s: %lld parameters, %lld x %lld images, batch %lld; %s\n", s->options.model->name,
+    fprintf(stderr, "%s: %lld parameters, %lld x %lld images, batch %lld", s->options.model->name,
             (long long)bl_params_learnt(s->trainer.params), (long long)s->options.image_size,
-            (long long)s->options.image_size, (long long)s->options.batch, bl_cpu_describe());
+            (long long)s->options.image_size, (long long)s->options.batch);
+    if (s->options.accumulate > 1)
+        fprintf(stderr, " x %lld", (long long)s->options.accumulate);
+    fprintf(stderr, "; %s\n", bl_cpu_describe());
     fprintf(stderr, "%s; memory planned: %.0f MiB for activations (%.0f without reuse)\n",
             s->trainer.dataset->description, (double)memory->slab_b / (1 << 20), (double)memory->naive_b / (1 << 20));
 }
@@ -177,7 +182,7 @@ static int finish_epoch(session *s, bl_error *err)
 {
     bl_trainer *t = &s->trainer;
     double rate = bl_progress_rate(&s->progress);
-    bool whole = t->batch >= bl_loader_batches(t->loader), last = t->step >= t->total_steps;
+    bool whole = t->batch >= t->batches_per_epoch, last = t->step >= t->total_steps;
     bool test = s->options.eval_every > 0 && t->dataset->count[BL_SPLIT_TEST] > 0 && !stop &&
                 (last || (t->epoch + 1) % s->options.eval_every == 0);
     bl_evaluation e;

@@ -35,12 +35,14 @@ void bl_memory_plan_make(const bl_trainer *t, size_t before_b, bl_memory_plan *o
     *out = (bl_memory_plan){.weights_b = memory->params_b - gradients_b + memory->weights_b,
                             .gradients_b = gradients_b,
                             .optimizer_b = bl_optim_bytes(t->optim),
+                            .average_b = t->ema ? bl_ema_bytes(t->ema) : 0,
                             .slab_b = memory->slab_b,
                             .batches_b = bl_loader_bytes(t->loader)};
     /* Making the trainer ready fills the table and the optimizer's state; the slab is not touched yet. */
-    size_t filled_b = memory->params_b + out->optimizer_b, now_b = bl_memory_resident_b();
+    size_t filled_b = memory->params_b + out->optimizer_b + out->average_b, now_b = bl_memory_resident_b();
     out->program_b = now_b > before_b + filled_b ? now_b - filled_b : before_b;
-    out->total_b = out->program_b + out->weights_b + out->gradients_b + out->optimizer_b + out->slab_b + out->batches_b;
+    out->total_b = out->program_b + out->weights_b + out->gradients_b + out->optimizer_b + out->average_b +
+                   out->slab_b + out->batches_b;
 }
 
 static void line(FILE *out, const char *what, size_t bytes, const char *remark)
@@ -56,6 +58,8 @@ void bl_memory_plan_print(const bl_trainer *t, const bl_memory_plan *plan, FILE 
     line(out, "weights and buffers", plan->weights_b, "");
     line(out, "gradients of weights", plan->gradients_b, "");
     line(out, "optimizer", plan->optimizer_b, "");
+    if (plan->average_b > 0)
+        line(out, "averaged weights", plan->average_b, "");
     line(out, "activations", m->activations_b, "at the step's fullest moment, as the next two");
     line(out, "gradients of activations", m->gradients_b, "");
     line(out, "workspace", m->workspace_b, "");

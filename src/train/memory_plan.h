@@ -10,7 +10,8 @@ typedef struct bl_memory_plan {
     size_t program_b; /* resident before anything below is filled: code, libraries, generated kernels; measured */
     size_t weights_b; /* values and buffers */
     size_t gradients_b, optimizer_b;
-    size_t slab_b; /* activations, their gradients, workspace and gaps */
+    size_t average_b; /* of the weights; 0 without --ema */
+    size_t slab_b;    /* activations, their gradients, workspace and gaps */
     size_t batches_b;
     size_t total_b;
 } bl_memory_plan;

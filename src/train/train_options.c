@@ -3,20 +3,20 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "base/parse.h"
+#include "train/learn_options.h"
 
-#define MAX_OPTIONS 60
+#define MAX_OPTIONS 80
 #define NOT_GIVEN   (-1)
 
 /* What is still text after parsing. */
 typedef struct raw {
-    const char *optimizer, *schedule, *augment, *recompute, *cache;
-    double momentum, weight_decay;
-    bool nesterov, eval;
+    bl_learn_raw learn;
+    const char *augment, *recompute, *cache;
+    bool eval;
 } raw;
 
-static int fill_table(bl_train_options *o, raw *r, bl_option *table)
+static int data_rows(bl_train_options *o, raw *r, bl_option *table)
 {
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to train on", NULL, 0, 0},
@@ -38,33 +38,25 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
          "(default: none for synthetic images, else flip, and mosaic for detectors).",
          &r->augment, 0, 0},
         {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},
-        {BL_OPT_INT, 'b', "batch-size", "N", "Samples a step (default: 64).", &o->batch, 1, 1 << 20},
+        {BL_OPT_INT, 'b', "batch-size", "N", "Samples a batch, and a step without --accumulate (default: 64).",
+         &o->batch, 1, 1 << 20},
+        {BL_OPT_INT, 0, "accumulate", "N",
+         "Batches whose gradients make one step, as one batch N times as large would (default: 1).", &o->accumulate, 1,
+         1 << 20},
         {BL_OPT_INT, 'e', "epochs", "N", "Passes over the data (default: 1, or as many as --steps needs).", &o->epochs,
          1, 1000000},
         {BL_OPT_INT, 's', "steps", "N", "End after this many steps (default: no limit).", &o->steps, 1, INT64_MAX},
         {BL_OPT_FLAG, 0, "drop-last", NULL,
          "Leave out an epoch's last batch where it is not full (default); --no-drop-last trains on it.", &o->drop_last,
          0, 0},
-        {BL_OPT_GROUP, 0, NULL, NULL, "How to learn", NULL, 0, 0},
-        {BL_OPT_STRING, 0, "optimizer", "NAME", "sgd, adam or adamw (default: sgd).", &r->optimizer, 0, 0},
-        {BL_OPT_FLOAT, 0, "lr", "RATE",
-         "Learning rate (default: 0.05 for sgd, 0.01 for detectors by sgd, 0.001 for the others).", &o->lr, 0, 0},
-        {BL_OPT_FLOAT, 0, "momentum", "M", "Of sgd (default: 0.9).", &r->momentum, 0, 0},
-        {BL_OPT_FLAG, 0, "nesterov", NULL, "Nesterov's momentum.", &r->nesterov, 0, 0},
-        {BL_OPT_FLOAT, 0, "weight-decay", "D",
-         "Of all parameters; with --nominal-batch, as in YOLOv7's training, of filters alone (default: 0).",
-         &r->weight_decay, 0, 0},
-        {BL_OPT_STRING, 0, "schedule", "NAME", "constant, cosine or linear, to 0 at the end (default: constant).",
-         &r->schedule, 0, 0},
-        {BL_OPT_INT, 0, "warmup-steps", "N", "Steps in which the rate rises to its peak (default: 0).",
-         &o->warmup_steps, 0, INT64_MAX},
-        {BL_OPT_INT, 0, "nominal-batch", "N",
-         "Detectors: sum gradients over batches until they are of about N samples, and warm up as YOLOv7 does, whose N "
-         "is "
-         "64; a step is a batch still (default: every batch updates the weights, so that batch sizes compare).",
-         &o->nominal_batch, 1, 1 << 20},
-        {BL_OPT_FLOAT, 0, "label-smoothing", "E", "Share of the target spread over all classes (default: 0).",
-         &o->label_smoothing, 0, 0},
+    };
+    memcpy(table, rows, sizeof rows);
+    return (int)BL_ARRAY_LEN(rows);
+}
+
+static int machine_rows(bl_train_options *o, raw *r, bl_option *table)
+{
+    const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "On what", NULL, 0, 0},
         {BL_OPT_INT, 0, "threads", "N", "Threads that compute (default: all processors that may be used).", &o->threads,
          1, 1024},
@@ -114,9 +106,16 @@ static int fill_table(bl_train_options *o, raw *r, bl_option *table)
         {BL_OPT_FLAG, 'q', "quiet", NULL, "No progress, only the result.", &o->quiet, 0, 0},
         {BL_OPT_FLAG, 0, "list-models", NULL, "List the models and leave.", &o->list_models, 0, 0},
     };
-    _Static_assert(sizeof rows / sizeof rows[0] <= MAX_OPTIONS, "raise MAX_OPTIONS");
+    _Static_assert(sizeof rows / sizeof rows[0] + BL_LEARN_ROWS_MAX + 16 <= MAX_OPTIONS, "raise MAX_OPTIONS");
     memcpy(table, rows, sizeof rows);
     return (int)BL_ARRAY_LEN(rows);
+}
+
+static int fill_table(bl_train_options *o, raw *r, bl_option *table)
+{
+    int n = data_rows(o, r, table);
+    n += bl_learn_options_rows(o, &r->learn, table + n);
+    return n + machine_rows(o, r, table + n);
 }
 
 static bl_command command_of(const bl_option *table, int n)
@@ -124,10 +123,10 @@ static bl_command command_of(const bl_option *table, int n)
     return (bl_command){
         .program = "batchlab-train",
         .summary = "Trains an image classifier or a detector on the processor.",
-        .usage = "MODEL [options]",
-        .details =
-            "MODEL is one of --list-models. Run by batchlab, it marks its steps (docs/PROTOCOL.md); run by hand, "
-            "it shows its progress. SIGINT or SIGTERM ends it after the step at hand.",
+        .usage = "MODEL [options] | list",
+        .details = "MODEL is one of those that batchlab-train list shows. Run by batchlab, it marks its steps "
+                   "(docs/PROTOCOL.md); run by hand, "
+                   "it shows its progress. SIGINT or SIGTERM ends it after the step at hand.",
         .examples =
             "  batchlab-train tiny_cnn                                        # a first try, on synthetic images\n"
             "  batchlab-train mobilenet_v3_large -d cifar10 --image-size 64 -e 12 --schedule cosine\n"
@@ -150,18 +149,10 @@ void bl_train_options_print_help(FILE *out)
     bl_options_print_help(&command, out);
 }
 
-static int no_such(const char *option, const char *given, const char *known, bl_error *err)
-{
-    BL_FAIL(err, BL_ERR_USAGE, "%s '%s' is not known", option, given);
-    bl_error_remedy(err, "one of: %s", known);
-    return BL_ERR_USAGE;
-}
-
-/* Defaults become words too: a checkpoint compares them with words that are given. */
 static int take_cache(bl_train_options *o, const raw *r, bl_error *err)
 {
     if (r->cache && !bl_cache_mode_from_name(r->cache, &o->cache))
-        return no_such("--cache", r->cache, "none, ram, ram-encoded, disk", err);
+        return bl_options_no_such("--cache", r->cache, "none, ram, ram-encoded, disk", err);
     if (o->cache != BL_CACHE_NONE && !o->data)
         return BL_FAIL(err, BL_ERR_USAGE, "--cache %s keeps images that are files (--data); synthetic ones are none",
                        r->cache);
@@ -170,45 +161,28 @@ static int take_cache(bl_train_options *o, const raw *r, bl_error *err)
     return BL_OK;
 }
 
+/* Defaults become words too: a checkpoint compares them with words that are given. */
 static int take_words(bl_train_options *o, raw *r, bl_error *err)
 {
     bool detects = o->model->task == BL_TASK_DETECT;
-    r->optimizer = r->optimizer ? r->optimizer : "sgd";
-    r->schedule = r->schedule ? r->schedule : "constant";
     r->augment = r->augment ? r->augment : !o->data ? "none" : detects ? "mosaic" : "flip";
     if (!bl_augment_from_name(r->augment, &o->augment))
-        return no_such("--augment", r->augment, "none, flip, crop, mosaic", err);
+        return bl_options_no_such("--augment", r->augment, "none, flip, crop, mosaic", err);
     if (o->augment == (detects ? BL_AUGMENT_CROP : BL_AUGMENT_MOSAIC)) {
         BL_FAIL(err, BL_ERR_USAGE, "--augment %s is not for %s", r->augment, detects ? "detectors" : "classifiers");
         bl_error_remedy(err, "--augment %s", detects ? "mosaic" : "crop");
         return BL_ERR_USAGE;
     }
-    if (!bl_optim_kind_from_name(r->optimizer, &o->optim.kind))
-        return no_such("--optimizer", r->optimizer, "sgd, adam, adamw", err);
-    /* A schedule in steps has no options here that would say when it drops. */
-    if (!bl_schedule_kind_from_name(r->schedule, &o->schedule) || o->schedule == BL_SCHEDULE_STEP)
-        return no_such("--schedule", r->schedule, "constant, cosine, linear", err);
     r->recompute = r->recompute ? r->recompute : "cheap";
     if (!bl_recompute_from_name(r->recompute, &o->recompute))
-        return no_such("--recompute", r->recompute, "none, cheap, all", err);
-    o->optim.momentum = r->momentum;
-    o->optim.nesterov = r->nesterov;
-    o->optim.weight_decay = r->weight_decay;
-    o->optim.decay_all = o->nominal_batch == 0;
-    if (isnan(o->lr))
-        o->lr = o->optim.kind != BL_OPTIM_SGD ? 0.001 : detects ? 0.01 : 0.05;
+        return bl_options_no_such("--recompute", r->recompute, "none, cheap, all", err);
     if (!r->eval)
         o->eval_every = 0;
     return BL_OK;
 }
 
-static int check_numbers(const bl_train_options *o, bl_error *err)
+static int check_company(const bl_train_options *o, bl_error *err)
 {
-    if (!(o->lr >= 0) || !(o->optim.momentum >= 0 && o->optim.momentum < 1) || !(o->optim.weight_decay >= 0))
-        return BL_FAIL(err, BL_ERR_USAGE,
-                       "--lr and --weight-decay must not be negative, and --momentum must lie in [0, 1)");
-    if (!(o->label_smoothing >= 0 && o->label_smoothing < 1))
-        return BL_FAIL(err, BL_ERR_USAGE, "--label-smoothing %g does not lie in [0, 1)", o->label_smoothing);
     bool detects = o->model->task == BL_TASK_DETECT;
     if (o->nominal_batch > 0 && !detects)
         return BL_FAIL(err, BL_ERR_USAGE, "--nominal-batch is for detectors, which %s is not", o->model->name);
@@ -242,14 +216,14 @@ static int find_model(const bl_strv *operands, bl_train_options *o, bl_error *er
 {
     if (operands->len != 1) {
         BL_FAIL(err, BL_ERR_USAGE, operands->len == 0 ? "which model?" : "more than one model was named");
-        bl_error_remedy(err, "batchlab-train mobilenet_v3_large; --list-models shows all");
+        bl_error_remedy(err, "batchlab-train mobilenet_v3_large; batchlab-train list shows all");
         return BL_ERR_USAGE;
     }
     o->model = bl_model_find(operands->items[0]);
     if (o->model)
         return BL_OK;
     BL_FAIL(err, BL_ERR_USAGE, "there is no model '%s'", operands->items[0]);
-    bl_error_remedy(err, "batchlab-train --list-models");
+    bl_error_remedy(err, "batchlab-train list");
     return BL_ERR_USAGE;
 }
 
@@ -280,9 +254,11 @@ static void fill_defaults(bl_train_options *o)
         o->test_samples = 1024;
 }
 
-/* As few digits as tell the number from all others. */
+/* As few digits as tell the number from all others; nothing for one that was not given. */
 static void format_real(double value, bl_str *out)
 {
+    if (isnan(value))
+        return;
     char text[40];
     double back;
     for (int digits = 6; digits <= 17; digits++) {
@@ -353,10 +329,10 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
                             .workers = 1,
                             .prefetch = 1,
                             .seed = 1,
-                            .lr = NAN,
                             .recompute = BL_RECOMPUTE_CHEAP,
                             .eval_every = 1};
-    raw r = {.momentum = 0.9, .eval = true};
+    raw r = {.eval = true};
+    bl_learn_options_init(o, &r.learn);
     bl_option table[MAX_OPTIONS];
     int n = fill_table(o, &r, table);
     bl_command command = command_of(table, n);
@@ -365,6 +341,7 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
     if (code != BL_OK)
         return code;
     o->help = result.help;
+    o->list_models = o->list_models || (result.operands.len == 1 && strcmp(result.operands.items[0], "list") == 0);
     if (!o->help && !o->list_models) {
         code = find_model(&result.operands, o, err);
         if (code == BL_OK && result.n_rest > 0)
@@ -374,7 +351,9 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
         if (code == BL_OK)
             code = take_cache(o, &r, err);
         if (code == BL_OK)
-            code = check_numbers(o, err);
+            code = bl_learn_options_take(o, &r.learn, err);
+        if (code == BL_OK)
+            code = check_company(o, err);
         if (code == BL_OK)
             code = check_size(o, err);
         if (code == BL_OK)

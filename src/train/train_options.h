@@ -15,9 +15,12 @@
 #include "optim/optim.h"
 #include "optim/schedule.h"
 
+#define BL_MILESTONES_MAX 64
+
 typedef struct bl_train_options {
     const bl_model *model;
     int64_t batch, epochs, steps;        /* steps 0: no limit */
+    int64_t accumulate;                  /* batches a step */
     const char *data;                    /* NULL: synthetic images */
     int64_t image_size, classes;         /* 0: the model's; the data's */
     int64_t train_samples, test_samples; /* synthetic */
@@ -28,8 +31,17 @@ typedef struct bl_train_options {
     uint64_t cache_limit_b; /* 0: the cache's own choice */
     bl_optim_options optim;
     double lr, label_smoothing;
+    int64_t lr_base_batch; /* samples a step that lr is meant for; 0: any */
+    bl_rate_scaling lr_scaling;
     bl_schedule_kind schedule;
-    int64_t warmup_steps;
+    int64_t warmup_steps, warmup_epochs; /* one of them is 0 */
+    double warmup_factor, min_lr, lr_gamma;
+    int64_t lr_step_epochs;
+    int64_t milestones[BL_MILESTONES_MAX]; /* epochs */
+    int n_milestones;
+    double mixup, cutmix; /* alpha; 0: none */
+    double ema_decay;     /* 0: no average */
+    int64_t ema_ramp;
     int64_t nominal_batch;                               /* detectors; 0: none */
     int64_t eval_every;                                  /* epochs; 0: never */
     const char *log;                                     /* CSV file, or NULL */
@@ -47,5 +59,7 @@ typedef struct bl_train_options {
 int bl_train_options_parse(int argc, char **argv, bl_train_options *out, bl_error *err);
 void bl_train_options_clear(bl_train_options *options);
 void bl_train_options_print_help(FILE *out);
+/* The schedule's peak: lr for as many samples as a step has. */
+double bl_train_options_peak_rate(const bl_train_options *options);
 
 #endif

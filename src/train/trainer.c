@@ -37,6 +37,13 @@ static int open_data(bl_trainer *t, bl_error *err)
         bl_error_remedy(err, "choose a batch size of at most %lld", (long long)t->dataset->count[BL_SPLIT_TRAIN]);
         return BL_ERR_USAGE;
     }
+    int64_t most = t->dataset->count[BL_SPLIT_TRAIN] / o->batch;
+    if (o->accumulate > most) {
+        BL_FAIL(err, BL_ERR_USAGE, "%lld batches of %lld are more than the data set of %lld images",
+                (long long)o->accumulate, (long long)o->batch, (long long)t->dataset->count[BL_SPLIT_TRAIN]);
+        bl_error_remedy(err, "--accumulate %lld", (long long)most);
+        return BL_ERR_USAGE;
+    }
     return BL_OK;
 }
 
@@ -46,9 +53,15 @@ static void build_classifier(const bl_trainer *t, bl_graph *graph, bl_value imag
     bl_value logits = t->options->model->build(graph, images, t->n_classes);
     if (mode == BL_MODE_EVAL)
         bl_build_output(graph, "logits", logits);
-    /* Testing reports the plain loss, so that runs with and without smoothing compare. */
+    /* Testing reports the plain loss, so that runs with and without smoothing or mixing compare. */
     float smoothing = mode == BL_MODE_TRAIN ? (float)t->options->label_smoothing : 0;
-    bl_build_softmax_cross_entropy(graph, logits, labels, smoothing);
+    if (mode == BL_MODE_TRAIN && t->others) {
+        bl_value others = bl_build_input(graph, "others", BL_I32, BL_SHAPE1(batch));
+        bl_value share = bl_build_input(graph, "share", BL_F32, BL_SHAPE1(1));
+        bl_build_mixed_cross_entropy(graph, logits, labels, others, share, smoothing);
+    } else {
+        bl_build_softmax_cross_entropy(graph, logits, labels, smoothing);
+    }
 }
 
 static int make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, bl_error *err)
@@ -87,18 +100,36 @@ static int make_loader(bl_trainer *t, bl_error *err)
     int code = bl_loader_new(t->dataset, &options, &t->loader, err);
     if (code != BL_OK)
         return code;
-    t->steps_per_epoch = bl_loader_batches(t->loader);
+    int64_t batches = bl_loader_batches(t->loader);
+    t->steps_per_epoch = (o->drop_last ? batches : batches + o->accumulate - 1) / o->accumulate;
+    /* Too few batches for a whole step are left out as an unfilled batch is. */
+    t->batches_per_epoch = o->drop_last ? t->steps_per_epoch * o->accumulate : batches;
     t->total_steps = o->epochs > INT64_MAX / t->steps_per_epoch ? INT64_MAX : o->epochs * t->steps_per_epoch;
     if (o->steps > 0 && o->steps < t->total_steps)
         t->total_steps = o->steps;
-    t->schedule = (bl_schedule){
-        .kind = o->schedule, .peak = o->lr, .warmup_steps = o->warmup_steps, .total_steps = t->total_steps};
+    return BL_OK;
+}
+
+static void make_schedule(bl_trainer *t)
+{
+    const bl_train_options *o = t->options;
+    bool by_epochs = o->warmup_epochs > 0;
+    t->schedule = (bl_schedule){.kind = o->schedule,
+                                .peak = bl_train_options_peak_rate(o),
+                                .floor = o->min_lr,
+                                .warmup_factor = o->warmup_factor,
+                                .warmup_steps = by_epochs ? o->warmup_epochs * t->steps_per_epoch : o->warmup_steps,
+                                .total_steps = t->total_steps,
+                                .steps_per_epoch = t->steps_per_epoch,
+                                .drop_every = o->lr_step_epochs,
+                                .milestones = o->milestones,
+                                .n_milestones = o->n_milestones,
+                                .gamma = o->lr_gamma};
     if (o->nominal_batch > 0) {
-        t->nominal =
-            bl_nominal_make(o->nominal_batch, o->batch, o->warmup_steps, t->steps_per_epoch, o->optim.momentum);
+        t->nominal = bl_nominal_make(o->nominal_batch, o->batch, t->schedule.warmup_steps, t->steps_per_epoch,
+                                     o->optim.momentum);
         t->schedule.warmup_steps = 0;
     }
-    return BL_OK;
 }
 
 int bl_trainer_fill_cache(bl_trainer *t, const volatile int *stop, bl_cache_report *report, bl_error *err)
@@ -116,12 +147,36 @@ int bl_trainer_fill_cache(bl_trainer *t, const volatile int *stop, bl_cache_repo
 
 static int make_optim(bl_trainer *t, bl_error *err)
 {
-    bl_optim_options optim = t->options->optim;
-    if (t->options->nominal_batch > 0) {
+    const bl_train_options *o = t->options;
+    bl_optim_options optim = o->optim;
+    optim.accumulate = o->accumulate > 1 || o->nominal_batch > 0;
+    if (o->nominal_batch > 0)
         optim.weight_decay = bl_nominal_decay(&t->nominal, optim.weight_decay);
-        optim.accumulate = true;
-    }
-    return bl_optim_new(t->params, &optim, &t->optim, err);
+    int code = bl_optim_new(t->params, &optim, &t->optim, err);
+    if (code == BL_OK && o->ema_decay > 0)
+        code = bl_ema_new(t->params, &(bl_ema_options){.decay = o->ema_decay, .ramp = o->ema_ramp}, &t->ema, err);
+    return code;
+}
+
+/* Before the training graph is made, which has inputs for it. */
+static int make_mix(bl_trainer *t, bl_error *err)
+{
+    const bl_train_options *o = t->options;
+    t->mix = (bl_mix_options){.mixup = o->mixup, .cutmix = o->cutmix, .seed = (uint64_t)o->seed};
+    if (o->mixup == 0 && o->cutmix == 0)
+        return BL_OK;
+    t->others = bl_calloc((size_t)o->batch, sizeof *t->others);
+    return t->others ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for %lld labels", (long long)o->batch);
+}
+
+static int make_training_exec(bl_trainer *t, bl_error *err)
+{
+    int code = make_exec(t, BL_MODE_TRAIN, (int)t->options->batch, &t->exec, err);
+    if (code == BL_OK && t->others)
+        code = bl_exec_bind(t->exec, "others", t->others, err);
+    if (code == BL_OK && t->others)
+        code = bl_exec_bind(t->exec, "share", &t->share, err);
+    return code;
 }
 
 int bl_trainer_init(bl_trainer *t, const bl_train_options *options, bl_error *err)
@@ -131,20 +186,25 @@ int bl_trainer_init(bl_trainer *t, const bl_train_options *options, bl_error *er
     if (code == BL_OK)
         code = bl_params_new(&t->params, err);
     if (code == BL_OK)
-        code = make_exec(t, BL_MODE_TRAIN, (int)options->batch, &t->exec, err);
+        code = make_mix(t, err);
+    if (code == BL_OK)
+        code = make_training_exec(t, err);
     if (code == BL_OK)
         code = bl_params_init(t->params, (uint64_t)options->seed, err);
     if (code == BL_OK)
         code = make_loader(t, err);
-    if (code == BL_OK)
-        code = make_optim(t, err);
-    return code;
+    if (code != BL_OK)
+        return code;
+    make_schedule(t);
+    return make_optim(t, err);
 }
 
 void bl_trainer_clear(bl_trainer *t)
 {
     bl_loader_free(t->loader);
+    bl_ema_free(t->ema);
     bl_optim_free(t->optim);
+    free(t->others);
     bl_exec_free(t->exec);
     bl_params_free(t->params);
     bl_dataset_free(t->dataset);
@@ -168,38 +228,78 @@ void bl_trainer_start_epoch(bl_trainer *t)
 }
 
 /* A detector's loss is its parts' sum times the number of images, as YOLOv7 has it; what is said is the mean. */
-static int take_parts(const bl_trainer *t, bl_train_step *out, bl_error *err)
+static int take_parts(const bl_trainer *t, bl_train_step *out, float *loss, bl_error *err)
 {
     float parts[3];
     int code = bl_exec_read(t->exec, "loss_parts", parts, 3, err);
     for (int k = 0; code == BL_OK && k < 3; k++)
-        out->parts[k] = (double)parts[k];
-    out->loss /= (double)t->options->batch;
+        out->parts[k] += (double)parts[k] / (double)t->options->accumulate;
+    *loss /= (float)t->options->batch;
     return code;
 }
 
-/* Whether the weights are to be updated now. */
-static bool is_due(bl_trainer *t, bl_optim_rates *rates)
+/* Batch k of a step, mixed; false at the epoch's end, or with *err set. */
+static bool next_batch(bl_trainer *t, int64_t k, bl_batch *out, bl_error *err)
 {
-    if (t->options->nominal_batch == 0)
-        return true;
-    bl_optim_accumulate(t->optim, 1);
-    return bl_nominal_due(&t->nominal, t->step, rates);
+    int size = (int)t->options->image_size;
+    if (t->batch + k >= t->batches_per_epoch || !bl_loader_next(t->loader, out, err))
+        return false;
+    if (t->others) {
+        bl_mix mix = bl_mix_draw(&t->mix, size, t->epoch, t->batch + k);
+        bl_mix_apply(&mix, out->n, size, out->images, out->labels, t->others);
+        t->share = mix.share;
+    }
+    return true;
+}
+
+/* Runs one of a step's batches and takes its loss and gradients in. */
+static int take_batch(bl_trainer *t, const bl_batch *batch, bl_train_step *out, bl_error *err)
+{
+    float loss;
+    int code = run_batch(t->exec, batch, &loss, err);
+    if (code == BL_OK && bl_train_detects(t))
+        code = take_parts(t, out, &loss, err);
+    if (code != BL_OK)
+        return code;
+    if (t->options->nominal_batch > 0)
+        bl_optim_accumulate(t->optim, 1);
+    else if (t->options->accumulate > 1)
+        bl_optim_accumulate(t->optim, batch->n);
+    out->n += batch->n;
+    out->n_dropped += batch->n_dropped;
+    out->wait_ns += batch->wait_ns;
+    out->loss += (double)loss * batch->n;
+    return BL_OK;
+}
+
+/* With the gradients of so many batches; a nominal batch may want more of them first. */
+static void update(bl_trainer *t, int64_t batches)
+{
+    bl_optim_rates rates = bl_optim_rates_of(bl_schedule_rate(&t->schedule, t->step));
+    if (bl_train_detects(t))
+        rates.grad_scale = (double)batches; /* their losses are sums over samples */
+    if (t->options->nominal_batch > 0 && !bl_nominal_due(&t->nominal, t->step, &rates))
+        return;
+    bl_optim_step(t->optim, &rates);
+    if (t->ema)
+        bl_ema_update(t->ema);
 }
 
 bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
 {
     bl_batch batch;
-    float loss;
-    if (!bl_loader_next(t->loader, &batch, err) || run_batch(t->exec, &batch, &loss, err) != BL_OK)
+    int64_t k = 0;
+    *out = (bl_train_step){0};
+    for (; k < t->options->accumulate && next_batch(t, k, &batch, err); k++)
+        if (take_batch(t, &batch, out, err) != BL_OK)
+            return false;
+    if (k == 0 || (err && err->code != BL_OK))
         return false;
-    bl_optim_rates rates = bl_optim_rates_of(bl_schedule_rate(&t->schedule, t->step));
-    if (is_due(t, &rates))
-        bl_optim_step(t->optim, &rates);
+    update(t, k);
     t->step++;
-    t->batch++;
-    *out = (bl_train_step){.n = batch.n, .loss = (double)loss, .n_dropped = batch.n_dropped, .wait_ns = batch.wait_ns};
-    return !bl_train_detects(t) || take_parts(t, out, err) == BL_OK;
+    t->batch += k;
+    out->loss /= out->n;
+    return true;
 }
 
 static int64_t count_hits(const float *logits, const int32_t *labels, int n, int n_classes)
@@ -264,9 +364,13 @@ int bl_trainer_evaluate(bl_trainer *t, const volatile int *stop, bl_evaluation *
     int code = make_exec(t, BL_MODE_EVAL, options.batch, &exec, err);
     if (code == BL_OK)
         code = bl_loader_new(t->dataset, &options, &loader, err);
+    if (t->ema)
+        bl_ema_swap(t->ema);
     if (code == BL_OK)
         code = bl_train_detects(t) ? bl_train_evaluate_detector(t, exec, loader, options.batch, stop, out, err)
                                    : evaluate_all(exec, loader, options.batch, t->n_classes, stop, out, err);
+    if (t->ema)
+        bl_ema_swap(t->ema);
     bl_loader_free(loader);
     bl_exec_free(exec);
     return code;

@@ -4,8 +4,10 @@
 
 #include "data/cache.h"
 #include "data/loader.h"
+#include "data/mix.h"
 #include "detect/loss.h"
 #include "graph/exec.h"
+#include "optim/ema.h"
 #include "train/nominal.h"
 #include "train/train_options.h"
 
@@ -16,17 +18,22 @@ typedef struct bl_trainer {
     bl_params *params;
     bl_exec *exec; /* in training mode */
     bl_optim *optim;
+    bl_ema *ema;        /* NULL without --ema */
+    bl_mix_options mix; /* zeros: none */
+    int32_t *others;    /* what samples are mixed with, and the share that remains theirs; NULL where none are */
+    float share;
     bl_loader *loader;
     bl_schedule schedule;
     bl_nominal nominal;          /* where the options ask for one */
     bl_detect_loss_setup detect; /* detectors only; graphs point to it */
+    int64_t batches_per_epoch;   /* that steps use */
     int64_t steps_per_epoch, total_steps;
     int64_t step;         /* done */
     int64_t epoch, batch; /* the epoch at hand, and how many of its batches are done */
 } bl_trainer;
 
 typedef struct bl_train_step {
-    int n; /* samples */
+    int n; /* samples, of all its batches */
     double loss;
     double parts[3]; /* detectors: of the loss, for boxes, objectness and classes */
     int n_dropped;   /* boxes that found no room in the batch */
@@ -49,8 +56,8 @@ int bl_trainer_fill_cache(bl_trainer *trainer, const volatile int *stop, bl_cach
 void bl_trainer_start_epoch(bl_trainer *trainer);
 /* The next step of the epoch at hand; false at its end or with *err set. */
 bool bl_trainer_step(bl_trainer *trainer, bl_train_step *out, bl_error *err);
-/* The test split in evaluation mode. stop, unless NULL, is polled: where it is not 0 the evaluation ends early and
- * BL_ERR_INTERRUPTED is returned. */
+/* The test split in evaluation mode, with the averaged weights where there are any. stop, unless NULL, is polled: where
+ * it is not 0 the evaluation ends early and BL_ERR_INTERRUPTED is returned. */
 int bl_trainer_evaluate(bl_trainer *trainer, const volatile int *stop, bl_evaluation *out, bl_error *err);
 
 #endif

@@ -10,7 +10,7 @@ typedef struct graph_case {
     /* Builds from parameters alone (so that every tensor gets a gradient) and returns the result. */
     bl_value (*build)(bl_graph *graph);
     float label_smoothing;
-    bool held; /* its gradient holds something constant that moves with the parameters: no differences show it */
+    bool held;  /* its gradient holds something constant that moves with the parameters: no differences show it */
     bool mixed; /* samples of two classes: inputs "others" and "share" */
 } graph_case;
 

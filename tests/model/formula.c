@@ -97,7 +97,7 @@ int formula_net_init(formula_net *net, const formula_setup *setup, bl_mode mode)
         if (graph->nodes[i].op == &bl_op_dropout || graph->nodes[i].op == &bl_op_drop_path)
             graph->nodes[i].attrs.dropout.p = 0;
     net->images = malloc(sizeof(float) * (size_t)(FORMULA_BATCH * 3 * size * size));
-    bl_exec_options options = {.n_threads = 2};
+    bl_exec_options options = {.n_threads = setup->n_threads > 0 ? setup->n_threads : 2};
     int code = bl_exec_new(&bl_backend_cpu, graph, &options, &net->exec, &err);
     if (code == BL_OK) {
         fill(net, size, setup->shift);

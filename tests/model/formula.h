@@ -18,8 +18,9 @@ typedef struct formula_net {
 double formula_uniform(uint64_t stream, uint64_t index);
 typedef struct formula_setup {
     const char *model;
-    int size;     /* of the images */
-    double shift; /* of the normalisations' biases: see tools/make_golden.py */
+    int size;      /* of the images */
+    double shift;  /* of the normalisations' biases: see tools/make_golden.py */
+    int n_threads; /* 0: two */
 } formula_setup;
 
 /* The model of this name without dropout, output "logits"; a detector with a probe on its heads. Returns 0, or prints

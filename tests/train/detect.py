@@ -128,6 +128,22 @@ class Detect(TrainerCase):
         self.refuse([*common, '--nominal-batch', '16', '--checkpoint', 'run'], '--checkpoint')
 
     @unittest.skipIf(SLOW, 'quick')
+    def test_parts_of_a_loss_of_several_batches(self):
+        """Where nothing is learnt, an epoch's means are the same however many batches make a step."""
+        self.put_scenes()
+        rows = []
+        for accumulate in ('1', '2'):
+            self.train('-q', '-d', 'data', '--image-size', '96', '-b', '4', '--accumulate', accumulate, '--lr', '0', '--no-eval',
+                       '--log', 'log.csv')
+            rows.append(self.log()[-1])
+            os.remove(os.path.join(self.folder, 'log.csv'))
+        self.assertEqual([row['step'] for row in rows], ['4', '2'])
+        for part in ('loss', 'box', 'objectness', 'classes'):
+            one, two = (float(row['train_' + part]) for row in rows)
+            self.assertAlmostEqual(one, two, places=5)
+            self.assertGreater(one, 0)
+
+    @unittest.skipIf(SLOW, 'quick')
     def test_a_resumed_training_gives_the_same_bits(self):
         self.put_scenes()
         common = ['-q', '-d', 'data', '--image-size', '96', '-b', '4', '--eval-every', '3', '--checkpoint', 'run']

@@ -76,6 +76,22 @@ class Resume(TrainerCase):
                                     '--warmup-steps', '3', '--label-smoothing', '0.1')
         self.assertIn('batchlab/exp_avg_sq/conv1.weight', tensors)
 
+    def test_an_average_mixed_images_and_steps_of_several_batches(self):
+        # Three steps an epoch, the last of a full batch and one that is not.
+        words = ['--accumulate', '2', '--ema', '0.9', '--ema-ramp', '4', '--mixup', '0.4', '--cutmix', '1', '--clip-norm', '0.5',
+                 '--schedule', 'step', '--lr-milestones', '1']
+        tensors, texts = self.continues(*SMALL, *words, '--save', 'averaged', steps=(4, 8))
+        self.assertEqual((texts['step'], texts['epoch'], texts['batch'], texts['ema_updates']), ('8', '2', '4', '8'))
+        # What is saved are the averages, and they are not the last weights.
+        averaged, _ = read_safetensors(self.path('averaged'))
+        self.assertNotEqual(averaged['conv1.weight'], tensors['conv1.weight'])
+        for name in averaged:
+            self.assertEqual(averaged[name], tensors['batchlab/ema/' + name])
+        self.train(*SMALL, *words, '--steps', '3', '--checkpoint', 'first', '--save-best', 'best')
+        best, tensors = read_safetensors(self.path('best'))[0], self.state('first')[0]
+        self.assertEqual(best['head.weight'], tensors['batchlab/ema/head.weight'])
+        self.assertNotEqual(best['head.weight'], tensors['head.weight'])
+
     def test_dropout(self):
         self.continues('mobilenet_v3_small', '-q', '-b', '4', '--train-samples', '22', '--image-size', '32',
                        '--no-eval', '--no-drop-last', '--augment', 'flip')
@@ -175,7 +191,9 @@ class Resume(TrainerCase):
                             (['--train-samples', '43'], 'training images was 42, is 43'),
                             (['--classes', '5'], 'classes was 10, is 5'), (['--drop-last'], '--drop-last was no, is yes'),
                             (['--image-size', '40'], '--image-size was 32, is 40'),
-                            (['--optimizer', 'adam'], '--optimizer was sgd, is adam')):
+                            (['--optimizer', 'adam'], '--optimizer was sgd, is adam'),
+                            (['--accumulate', '2'], '--accumulate was 1, is 2'),
+                            (['--ema', '0.9'], '--ema was not given, is 0.9')):
             out, err = self.train(*SMALL, *words, '--steps', '5', '--checkpoint', 'run', '--resume', status=2)
             self.assertEqual((out, self.state('run')), ('', whole))
             self.assertIn(told, err)
@@ -186,10 +204,12 @@ class Resume(TrainerCase):
         _, err = self.train(*SMALL, '--optimizer', 'sgd', '--schedule', 'constant', '--workers', '0', '--eval-every', '3',
                             '--steps', '4', '--checkpoint', 'run', '--resume')
         self.assertEqual(err, '')
-        _, err = self.train(*SMALL, '--lr', '0.01', '--augment', 'flip', '--steps', '5', '--checkpoint', 'run', '--resume')
+        _, err = self.train(*SMALL, '--lr', '0.01', '--augment', 'flip', '--mixup', '0.2', '--steps', '5',
+                            '--checkpoint', 'run', '--resume')
         self.assertIn('warning: resumed otherwise than it began', err)
         self.assertIn('--lr was 0.05, is 0.01', err)
         self.assertIn('--augment was none, is flip', err)
+        self.assertIn('--mixup was not given, is 0.2', err)
 
     def test_words_that_need_others(self):
         for words, told in ((['--resume'], '--checkpoint'), (['--checkpoint-every', '3'], '--checkpoint'),

@@ -94,6 +94,38 @@ class Train(TrainerCase):
         self.assertIn('cache: 48 images', err)
         self.assertNotIn('warning', err)
 
+    def test_each_way_to_learn_learns(self):
+        for words in (['--accumulate', '2', '-b', '16', '--clip-norm', '2', '--lr-base-batch', '64', '--lr', '0.1'],
+                      ['--schedule', 'step', '--lr-step-epochs', '1', '--lr-gamma', '0.5', '--train-samples', '1024'],
+                      ['--mixup', '0.2'], ['--cutmix', '1', '--mixup', '0.8'],
+                      ['--weight-decay', '1e-3', '--decay-all', '--warmup-steps', '5', '--warmup-factor', '0.1']):
+            with self.subTest(words):
+                losses = self.losses('--steps', '60', *(words if '-b' in words else ['-b', '32', *words]))
+                self.assertEqual(len(losses), 60)
+                self.assertLess(sum(losses[-8:]) / 8, (0.75 if '--mixup' not in words else 0.95) * losses[0])
+
+    def test_mixing_does_not_depend_on_the_workers(self):
+        common = ['-b', '9', '--steps', '12', '--train-samples', '60', '--mixup', '0.4', '--cutmix', '1', '--threads', '2']
+        first = self.losses(*common, '--no-drop-last', '--workers', '2')
+        self.assertEqual(first, self.losses(*common, '--no-drop-last', '--workers', '0'))
+        self.assertNotEqual(first, self.losses(*common, '--no-drop-last', '--seed', '2'))
+
+    def test_the_average_is_steadier(self):
+        """A high constant rate leaves the weights of a step far from good, but not their average."""
+        options = ['tiny_cnn', '-q', '-b', '8', '--steps', '200', '--lr', '0.5', '--seed', '3']
+        plain, averaged = (float(self.train(*options, *more)[0].split('test loss ')[1].split(' ')[0])
+                           for more in ([], ['--ema', '0.97']))
+        self.assertLess(averaged, plain)
+
+    def test_a_step_of_several_batches_marks_all_its_samples(self):
+        common = ['-b', '8', '--accumulate', '3', '--train-samples', '52', '-e', '2', '--no-eval']
+        marks = self.marked(*common)
+        self.assertEqual(marks[0]['batch'], 8)
+        self.assertEqual([m['samples'] for m in marks if m['type'] == 'step'], [24, 24] * 2)
+        marks = self.marked(*common, '--no-drop-last', '--ema', '0.9')
+        self.assertEqual([m['samples'] for m in marks if m['type'] == 'step'], [24, 24, 4] * 2)
+        self.assertIn('average', [m['kind'] for m in marks if m['type'] == 'memory'])
+
     def test_what_it_marks(self):
         marks = self.marked('-b', '20', '--train-samples', '50', '--test-samples', '30', '-e', '2', '--no-drop-last')
         kinds = [m['type'] for m in marks]
@@ -132,7 +164,6 @@ class Train(TrainerCase):
                             (['resnet9000'], ['resnet9000']), (['tiny_cnn', '-b', '0'], ['-b', "'0'"]),
                             (['tiny_cnn', '-b', '8x'], ["'8x'"]), (['tiny_cnn', '--optimizer', 'sgdd'], ["'sgdd'"]),
                             (['tiny_cnn', '--augment', 'all'], ["'all'"]), (['tiny_cnn', '--schedule', 'x'], ["'x'"]),
-                            (['tiny_cnn', '--schedule', 'step'], ["'step'"]),
                             (['tiny_cnn', '-d', '.', '--cache', 'RAM'], ["'RAM'"]),
                             (['tiny_cnn', '--cache', 'ram'], ['--cache ram', '--data']),
                             (['tiny_cnn', '--cache-limit', '4G'], ['--cache-limit']),
@@ -140,12 +171,38 @@ class Train(TrainerCase):
                             (['tiny_cnn', '--lr', '-1'], ['--lr']), (['tiny_cnn', '--momentum', '1'], ['--momentum']),
                             (['tiny_cnn', '--label-smoothing', '1'], ['--label-smoothing']),
                             (['tiny_cnn', '--image-size', '9999'], ['image-size']),
+                            (['tiny_cnn', '--mixup', '0'], ['--mixup 0']), (['tiny_cnn', '--ema', '1'], ['--ema 1']),
+                            (['tiny_cnn', '--clip-norm', '0'], ['--clip-norm 0']),
+                            (['tiny_cnn', '--lr-scaling', 'x', '--lr-base-batch', '8'], ["'x'"]),
+                            (['tiny_cnn', '--schedule', 'step', '--lr-milestones', '3,2'], ['2 does not come after 3']),
+                            (['tiny_cnn', '--schedule', 'step', '--lr-milestones', '3,x'], ["'x'"]),
+                            (['tiny_cnn', '--schedule', 'step', '--lr-milestones', ','.join(map(str, range(1, 99)))],
+                             ['more than 64']),
+                            (['tiny_cnn', '--schedule', 'cosine', '--min-lr', '9'], ['--min-lr 9']),
+                            (['tiny_cnn', '--warmup-factor', '2', '--warmup-steps', '3'], ['--warmup-factor 2']),
                             (['mobilenet_v3_large', '--image-size', '8'], ['--image-size 8']),
                             (['tiny_cnn', '-d', '.', '--train-samples', '9'], ['--train-samples'])):
             with self.subTest(args):
                 self.refuse(args, words, remedy=False)
 
+    def test_options_that_do_not_go_together(self):
+        for args in (['--optimizer', 'adam', '--momentum', '0.9'], ['--optimizer', 'adamw', '--nesterov'],
+                     ['--nesterov', '--momentum', '0'], ['--decay-all'], ['--lr-scaling', 'sqrt'], ['--min-lr', '1e-5'],
+                     ['--schedule', 'step'], ['--lr-step-epochs', '3'], ['--lr-milestones', '3'], ['--lr-gamma', '0.5'],
+                     ['--schedule', 'step', '--lr-step-epochs', '3', '--lr-milestones', '3'],
+                     ['--warmup-steps', '3', '--warmup-epochs', '3'], ['--warmup-factor', '0.1'],
+                     ['--mixup', '0.2', '-b', '1'], ['--ema-ramp', '100']):
+            with self.subTest(args):
+                self.refuse(['tiny_cnn', *args], ['--'])
+        for args, words in ((['--mixup', '0.2'], ['--mixup', 'classifiers']), (['--cutmix', '1'], ['--cutmix', 'classifiers']),
+                            (['--nominal-batch', '64', '--accumulate', '2'], ['--nominal-batch', '--accumulate']),
+                            (['--nominal-batch', '64', '--lr-base-batch', '64'], ['--lr-base-batch']),
+                            (['--nominal-batch', '64', '--warmup-steps', '9', '--warmup-factor', '0.1'], ['warm-up of its own'])):
+            with self.subTest(args):
+                self.refuse(['yolov7_tiny', *args], words)
+
     def test_a_batch_larger_than_the_data(self):
+        self.refuse(['tiny_cnn', '-b', '20', '--accumulate', '4', '--train-samples', '64'], ['4', '20', '64'])
         self.refuse(['tiny_cnn', '-b', '65', '--train-samples', '64'], ['65', '64'])
         self.put_images(4)
         self.refuse(['tiny_cnn', '-q', '-d', 'data', '-b', '9'], ['9', '8 images'])
@@ -186,7 +243,9 @@ class Train(TrainerCase):
                     remedy=False)
 
     def test_lists_and_profile(self):
-        self.assertIn('mobilenet_v3_large', self.train('--list-models')[0])
+        models, _ = self.train('list')
+        self.assertIn('mobilenet_v3_large', models)
+        self.assertEqual(models, self.train('--list-models')[0])
         out, _ = self.train('tiny_cnn', '-q', '-b', '8', '--steps', '3', '--no-eval', '--profile')
         self.assertIn('conv2d', out)
         self.assertIn('ms a step', out)

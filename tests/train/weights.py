@@ -39,18 +39,23 @@ class Weights(TrainerCase):
         self.assertEqual(moved, {f'norm{i}.{what}' for i in (1, 2, 3)
                                  for what in ('running_mean', 'running_var', 'num_batches_tracked')})
 
-    def test_decay_is_of_all_parameters(self):
-        """A step with decay d differs from one without by rate * d * what stood there, in normalisations too."""
-        for decay in '0', '0.5':
-            self.train(*SMALL, '-q', '--steps', '1', '--no-eval', '--lr', '0.1', '--momentum', '0', '--weight-decay', decay,
-                       '--save', decay)
-        plain, decayed = self.tensors('0'), self.tensors('0.5')
-        for i in 1, 2, 3:  # their scales start as ones
-            name = f'norm{i}.weight'
-            a, b = (array.array('f', tensors[name][2]) for tensors in (plain, decayed))
-            self.assertGreater(len(a), 0)
-            for x, y in zip(a, b):
-                self.assertAlmostEqual(x - y, 0.1 * 0.5 * 1, places=5, msg=name)
+    def test_decay_is_of_filters_and_matrices_unless_told(self):
+        """A step with decay d differs from one without by rate * d * what stood there."""
+        common = [*SMALL, '-q', '--steps', '1', '--no-eval', '--momentum', '0']
+        self.train(*common, '--lr', '0', '--save', 'start')
+        for name, words in (('none', []), ('some', ['--weight-decay', '0.5']),
+                            ('all', ['--weight-decay', '0.5', '--decay-all'])):
+            self.train(*common, '--lr', '0.1', *words, '--save', name)
+        start, none, some, every = (self.tensors(name) for name in ('start', 'none', 'some', 'all'))
+        self.assertEqual(len([name for name in start if name.endswith(('weight', 'bias'))]), 11)
+        for name in start:
+            if not name.endswith(('weight', 'bias')):
+                continue
+            before, plain, partly, wholly = (array.array('f', tensors[name][2]) for tensors in (start, none, some, every))
+            filters = name.startswith(('conv', 'head')) and name.endswith('weight')
+            for w, x, y, z in zip(before, plain, partly, wholly):
+                self.assertAlmostEqual(x - y, 0.1 * 0.5 * w if filters else 0, places=5, msg=name)
+                self.assertAlmostEqual(x - z, 0.1 * 0.5 * w, places=5, msg=name)
 
     def test_the_best_weights(self):
         out, _ = self.train(*SMALL, '-q', '-e', '6', '--lr', '0.3', '--seed', '3', '--save-best', 'best',
