@@ -13,13 +13,28 @@ void bl_driving_clear(bl_driving *driving)
     bl_str_clear(&driving->rules_text);
     bl_rules_free(driving->rules);
     driving->rules = NULL;
+    bl_strv_clear(&driving->progress_regexes);
+    bl_progress_formats_free(driving->formats);
+    driving->formats = NULL;
+}
+
+void bl_driving_options_init(bl_driving_options *options)
+{
+    *options = (bl_driving_options){.progress = true};
+}
+
+void bl_driving_options_clear(bl_driving_options *options)
+{
+    bl_strv_clear(&options->oom_patterns);
+    bl_strv_clear(&options->progress_regexes);
 }
 
 static int begin(bl_driving *driving, bl_error *err)
 {
-    *driving = (bl_driving){0};
+    *driving = (bl_driving){.progress = true};
     bl_str_init(&driving->rules_text);
-    return bl_rules_new(&driving->rules, err);
+    bl_strv_init(&driving->progress_regexes);
+    return bl_rules_new(true, &driving->rules, err);
 }
 
 static int no_memory(bl_error *err)
@@ -56,6 +71,34 @@ static int read_rules(const char *path, bl_driving *driving, bl_error *err)
     return code;
 }
 
+/* ---- progress ---- */
+
+static int make_formats(bl_driving *driving, bl_error *err)
+{
+    return driving->progress
+               ? bl_progress_formats_new(&driving->progress_regexes, driving->progress_samples, &driving->formats, err)
+               : BL_OK;
+}
+
+static int take_progress_options(const bl_driving_options *o, bl_driving *driving, bl_error *err)
+{
+    const char *unit = o->progress_unit;
+    if (unit && strcmp(unit, "steps") != 0 && strcmp(unit, "samples") != 0) {
+        BL_FAIL(err, BL_ERR_USAGE, "--progress-unit '%s' is neither steps nor samples", unit);
+        bl_error_remedy(err, "--progress-unit samples, where the program's counter counts samples");
+        return BL_ERR_USAGE;
+    }
+    if (!o->progress && (unit || o->progress_regexes.len > 0))
+        return BL_FAIL(err, BL_ERR_USAGE, "--no-progress and %s exclude each other",
+                       unit ? "--progress-unit" : "--progress-regex");
+    driving->progress = o->progress;
+    driving->progress_samples = unit && strcmp(unit, "samples") == 0;
+    for (size_t i = 0; i < o->progress_regexes.len; i++)
+        if (bl_strv_push(&driving->progress_regexes, o->progress_regexes.items[i]) != BL_OK)
+            return no_memory(err);
+    return make_formats(driving, err);
+}
+
 int bl_driving_from_options(const bl_driving_options *o, bl_driving *driving, bl_error *err)
 {
     int code = begin(driving, err);
@@ -63,6 +106,9 @@ int bl_driving_from_options(const bl_driving_options *o, bl_driving *driving, bl
         code = add_oom_pattern(o->oom_patterns.items[i], driving, err);
     if (code == BL_OK && o->rules_file)
         code = read_rules(o->rules_file, driving, err);
+    driving->pty = o->pty;
+    if (code == BL_OK)
+        code = take_progress_options(o, driving, err);
     return code == BL_OK && driving->rules_text.failed ? no_memory(err) : code;
 }
 
@@ -70,18 +116,53 @@ int bl_driving_from_options(const bl_driving_options *o, bl_driving *driving, bl
 
 static int take_rules(const json_t *value, bl_driving *driving, bl_error *err)
 {
-    bl_str_append(&driving->rules_text, json_string_value(value));
+    bl_str_append(&driving->rules_text, json_is_string(value) ? json_string_value(value) : "");
     if (driving->rules_text.failed)
         return no_memory(err);
     return bl_rules_add_text(driving->rules, bl_str_text(&driving->rules_text), "the experiment's rules", err);
 }
 
+static int take_flag(const json_t *value, bool *out, bl_error *err)
+{
+    *out = json_is_true(value);
+    return json_is_boolean(value) ? BL_OK : BL_FAIL(err, BL_ERR_FORMAT, "a setting of the experiment makes no sense");
+}
+
+static int take_progress(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    return take_flag(value, &driving->progress, err);
+}
+
+static int take_progress_samples(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    return take_flag(value, &driving->progress_samples, err);
+}
+
+static int take_pty(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    return take_flag(value, &driving->pty, err);
+}
+
+static int take_regexes(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(value, i, item) if (bl_strv_push(&driving->progress_regexes,
+                                                        json_is_string(item) ? json_string_value(item) : "") !=
+                                           BL_OK) return no_memory(err);
+    return BL_OK;
+}
+
 static const struct {
     const char *name;
-    json_type type;
+
     int (*take)(const json_t *, bl_driving *, bl_error *);
 } members[] = {
-    {"rules", JSON_STRING, take_rules},
+    {"rules", take_rules},
+    {"progress", take_progress},
+    {"progress_regexes", take_regexes},
+    {"progress_samples", take_progress_samples},
+    {"pty", take_pty},
 };
 
 int bl_driving_from_json(const char *json, bl_driving *driving, bl_error *err)
@@ -97,24 +178,46 @@ int bl_driving_from_json(const char *json, bl_driving *driving, bl_error *err)
         size_t i = 0;
         while (i < BL_ARRAY_LEN(members) && strcmp(members[i].name, name) != 0)
             i++;
-        if (code == BL_OK && (i == BL_ARRAY_LEN(members) || json_typeof(value) != members[i].type))
+        if (code == BL_OK && i == BL_ARRAY_LEN(members))
             code = BL_FAIL(err, BL_ERR_FORMAT, "the experiment was begun with '%s', which this batchlab does not know",
                            name);
         if (code == BL_OK)
             code = members[i].take(value, driving, err);
     }
     json_decref(object);
-    return code;
+    return code == BL_OK ? make_formats(driving, err) : code;
+}
+
+/* NULL where a text is no UTF-8. Only what is not the default, so that an experiment's settings stay readable. */
+static json_t *make_object(const bl_driving *driving)
+{
+    json_t *object = json_object(), *regexes = json_array();
+    int bad = 0;
+    for (size_t i = 0; i < driving->progress_regexes.len; i++)
+        bad |= json_array_append_new(regexes, json_string(driving->progress_regexes.items[i]));
+    if (driving->rules_text.len > 0)
+        bad |= json_object_set_new(object, "rules", json_string(driving->rules_text.data));
+    if (!driving->progress)
+        bad |= json_object_set_new(object, "progress", json_false());
+    if (driving->progress_regexes.len > 0)
+        bad |= json_object_set(object, "progress_regexes", regexes);
+    if (driving->progress_samples)
+        bad |= json_object_set_new(object, "progress_samples", json_true());
+    if (driving->pty)
+        bad |= json_object_set_new(object, "pty", json_true());
+    json_decref(regexes);
+    if (bad) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
 }
 
 int bl_driving_to_json(const bl_driving *driving, bl_str *out, bl_error *err)
 {
-    json_t *object = json_object();
-    if (driving->rules_text.len > 0 &&
-        json_object_set_new(object, "rules", json_string(driving->rules_text.data)) != 0) {
-        json_decref(object);
-        return BL_FAIL(err, BL_ERR_USAGE, "--oom-pattern and --rules must be UTF-8, since they are stored as JSON");
-    }
+    json_t *object = make_object(driving);
+    if (!object)
+        return BL_FAIL(err, BL_ERR_USAGE, "patterns and rules must be UTF-8, since they are stored as JSON");
     char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(object);
     if (!text)

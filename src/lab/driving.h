@@ -7,18 +7,32 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "trial/progress_formats.h"
 #include "trial/rules.h"
 
 /* As given on the command line. */
 typedef struct bl_driving_options {
-    bl_strv oom_patterns;   /* --oom-pattern */
-    const char *rules_file; /* --rules */
+    bl_strv oom_patterns;      /* --oom-pattern */
+    const char *rules_file;    /* --rules */
+    bl_strv progress_regexes;  /* --progress-regex */
+    const char *progress_unit; /* --progress-unit, or NULL */
+    bool progress;             /* false: --no-progress */
+    bool pty;                  /* --pty */
 } bl_driving_options;
 
 typedef struct bl_driving {
-    bl_str rules_text; /* rules of the user, a line each; empty where none */
-    bl_rules *rules;   /* with the built-in ones */
+    bl_str rules_text;            /* rules of the user, a line each; empty where none */
+    bl_rules *rules;              /* with the built-in ones */
+    bool progress;                /* read progress lines, */
+    bl_strv progress_regexes;     /* by these patterns, or the built-in ones where there is none, */
+    bool progress_samples;        /* their counters taken for samples, not steps */
+    bl_progress_formats *formats; /* all that; NULL where progress lines are not read */
+    bool pty;
 } bl_driving;
+
+/* The defaults that are not 0; frees nothing. */
+void bl_driving_options_init(bl_driving_options *options);
+void bl_driving_options_clear(bl_driving_options *options);
 
 /* `driving` is initialised, and to be cleared in any case. */
 int bl_driving_from_options(const bl_driving_options *options, bl_driving *driving, bl_error *err);

@@ -13,25 +13,28 @@ static double value_of(const bl_measured *m)
     return m->known ? m->value : NAN;
 }
 
-static int copy_markers(const bl_markers *m, bl_arena *arena, bl_trial_record *out)
+static int copy_said(const bl_trial_result *result, bl_arena *arena, bl_trial_record *out)
 {
-    out->steps = bl_arena_alloc(arena, m->n_steps, sizeof *out->steps);
+    const bl_markers *m = &result->markers;
+    out->steps = bl_arena_alloc(arena, result->n_steps, sizeof *out->steps);
     out->memory = bl_arena_alloc(arena, m->n_memory, sizeof *out->memory);
     out->metrics = bl_arena_alloc(arena, m->n_metrics, sizeof *out->metrics);
     if (!out->steps || !out->memory || !out->metrics)
         return BL_ERR_NOMEM;
-    for (size_t i = 0; i < m->n_steps; i++)
-        out->steps[i] = (bl_stored_step){.samples = m->steps[i].samples,
-                                         .end_ns = m->steps[i].end_ns,
-                                         .time_ns = m->steps[i].time_ns,
-                                         .wait_ns = m->steps[i].wait_ns,
-                                         .loss = m->steps[i].loss};
+    for (size_t i = 0; i < result->n_steps; i++) {
+        const bl_step *step = &result->steps[i];
+        out->steps[i] = (bl_stored_step){.samples = step->samples,
+                                         .end_ns = step->end_ns,
+                                         .time_ns = step->time_ns,
+                                         .wait_ns = step->wait_ns,
+                                         .loss = step->loss};
+    }
     for (size_t i = 0; i < m->n_memory; i++)
         out->memory[i] = (bl_named_value){.name = m->memory[i].kind, .value = (double)m->memory[i].bytes};
     for (size_t i = 0; i < m->n_metrics; i++)
         out->metrics[i] =
             (bl_named_value){.name = m->metrics[i].name, .value = m->metrics[i].value, .t_ns = m->metrics[i].t_ns};
-    out->n_steps = m->n_steps;
+    out->n_steps = result->n_steps;
     out->n_memory = m->n_memory;
     out->n_metrics = m->n_metrics;
     return BL_OK;
@@ -71,7 +74,8 @@ int bl_record_make(const bl_trial_result *result, const bl_plan_entry *entry, do
         .exit_status = result->exit_status,
         .exit_signal = result->exit_signal,
         .ended_by_budget = result->ended_by_budget,
-        .step_source = result->by_markers ? "markers" : "none",
+        .step_source = bl_step_source_name(result->step_source),
+        .step_note = or_null(bl_str_text(&result->step_note)),
         .memory_kind = bl_memory_kind_name(result->decision.memory),
         .phase = or_null(result->phase),
         .run_samples = run_samples,
@@ -81,7 +85,7 @@ int bl_record_make(const bl_trial_result *result, const bl_plan_entry *entry, do
         .ranks = m->ranks,
         .output_tail = bl_str_text(&result->output_tail),
     };
-    if (copy_markers(m, arena, out) != BL_OK || copy_evidence(&result->decision.evidence, arena, out) != BL_OK)
-        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a trial's %zu steps", m->n_steps);
+    if (copy_said(result, arena, out) != BL_OK || copy_evidence(&result->decision.evidence, arena, out) != BL_OK)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a trial's %zu steps", result->n_steps);
     return BL_OK;
 }

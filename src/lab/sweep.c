@@ -95,7 +95,7 @@ static void append_figure(const bl_trial_figure *figure, const bl_trial_record *
         bl_str_printf(line, "%.2f s", figure->seconds);
     else if (isfinite(figure->seconds))
         bl_str_printf(line, "%.*f samples/s", 1 / figure->seconds < 100 ? 2 : 1, 1 / figure->seconds);
-    else if (figure->source == BL_FIGURE_STEPS)
+    else if (figure->source == BL_FIGURE_STEPS || figure->source == BL_FIGURE_PROGRESS)
         bl_str_append(line, "unsteady");
     if (isfinite(figure->step_seconds))
         bl_str_printf(line, ", %.1f ms a step", 1000 * figure->step_seconds);
@@ -160,7 +160,7 @@ static int store_result(sitting *s, const bl_trial_result *result, bl_error *err
     const bl_sweep_spec *spec = s->sweep->spec;
     const bl_plan_entry *entry = &s->left.items[s->at];
     double run_samples = NAN;
-    if (spec->samples && !result->by_markers)
+    if (spec->samples && result->step_source == BL_STEPS_NONE)
         bl_template_number(spec->samples, &spec->factors, entry->case_index, &run_samples, NULL); /* checked before */
     bl_arena arena;
     bl_arena_init(&arena);
@@ -211,6 +211,8 @@ static int run_trial(sitting *s, bl_error *err)
             .setup_s = spec->setup_s,
             .log_fd = log_fd,
             .rules = spec->driving.rules,
+            .formats = spec->driving.formats,
+            .pty = spec->driving.pty,
             .interrupt = &bl_interrupt_count,
             .on_progress = show_progress,
             .context = s,

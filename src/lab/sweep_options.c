@@ -9,8 +9,9 @@
 static const char details[] =
     "Runs COMMAND once for each batch size of LIST and does so in blocks: a block runs every case once, in a "
     "shuffled order, each in a fresh process. From the steps that the program marks (batchlab_marker.py, "
-    "batchlab_marker.h) the warm-up is cut and the steady seconds per sample are taken; a program that marks "
-    "nothing is timed whole. Every trial is stored as it ends, so a sweep may be stopped at any moment and "
+    "batchlab_marker.h), or else from its progress lines, the warm-up is cut and the steady seconds per sample are "
+    "taken; a program that tells nothing is timed whole. Every trial is stored as it ends, so a sweep may be stopped "
+    "at any moment and "
     "finished later with --resume.\n\n"
     "LIST is made of parts joined by commas: 128 | 1..64 | 8..64:8 | pow2:1..512 | x1.25:8..256.\n"
     "In COMMAND {batch} stands for the batch size and {NAME} for the value of --param NAME=...; {{ and }} are "
@@ -43,11 +44,25 @@ static int fill_table(bl_sweep_options *o, bl_option *table)
         {BL_OPT_FLAG, 0, "batch-from-env", NULL,
          "COMMAND holds no {batch}: the program reads $BATCHLAB_BATCH by itself.", &o->batch_from_env, 0, 0},
         {BL_OPT_STRING, 0, "samples", "N",
-         "For a program that marks no steps: samples that one run trains, such as 6400 or '{batch}*50'. Without it "
+         "For a program that tells no steps: samples that one run trains, such as 6400 or '{batch}*50'. Without it "
          "the figure is seconds a run.",
          &o->samples, 0, 0},
 
         {BL_OPT_GROUP, 0, NULL, NULL, "How to read the program", NULL, 0, 0},
+        {BL_OPT_FLAG, 0, "progress", NULL,
+         "Where the program marks no steps, read them from its progress lines (default); --no-progress times such a "
+         "program whole.",
+         &o->driving.progress, 0, 0},
+        {BL_OPT_STRINGS, 0, "progress-regex", "REGEX",
+         "Read progress lines by this pattern alone; its group (?<done>...) is the counter (PCRE2; may be given "
+         "several "
+         "times).",
+         &o->driving.progress_regexes, 0, 0},
+        {BL_OPT_STRING, 0, "progress-unit", "UNIT", "What the counter counts: steps or samples (default: steps).",
+         &o->driving.progress_unit, 0, 0},
+        {BL_OPT_FLAG, 0, "pty", NULL,
+         "Let the program write to a terminal, for one that shows progress only there, or else keeps its output back.",
+         &o->driving.pty, 0, 0},
         {BL_OPT_STRINGS, 0, "oom-pattern", "REGEX",
          "Output of a failing program that means that memory is out, besides what is known (PCRE2; may be given "
          "several "
@@ -65,11 +80,11 @@ static int fill_table(bl_sweep_options *o, bl_option *table)
          "End a trial after this many steps (default: 50), or after --time, whichever comes first.", &o->steps, 1,
          MAX_STEPS},
         {BL_OPT_DURATION, 't', "time", "DURATION",
-         "End a trial this long after its set-up (default: 60s). A program that marks no steps is never cut: it "
+         "End a trial this long after its set-up (default: 60s). A program that tells no steps is never cut: it "
          "runs to its own end, or to --setup-time.",
          &o->time_s, 0, 0},
         {BL_OPT_DURATION, 0, "setup-time", "DURATION",
-         "Give up on a trial that has marked no step by then (default: 10m).", &o->setup_s, 0, 0},
+         "Give up on a trial that has told no step by then (default: 10m).", &o->setup_s, 0, 0},
         {BL_OPT_INT, 'w', "warmup", "N",
          "Steps always dropped at a trial's start (default: 3); the end of the warm-up is searched for beyond them.",
          &o->warmup, 0, MAX_STEPS},
@@ -172,6 +187,10 @@ static int check_resume(const bl_sweep_options *o, bl_error *err)
         {"--name", o->name != NULL},
         {"--oom-pattern", o->driving.oom_patterns.len > 0},
         {"--rules", o->driving.rules_file != NULL},
+        {"--progress-regex", o->driving.progress_regexes.len > 0},
+        {"--progress-unit", o->driving.progress_unit != NULL},
+        {"--no-progress", !o->driving.progress},
+        {"--pty", o->driving.pty},
         {"a command", o->n_command > 0},
     };
     for (size_t i = 0; i < BL_ARRAY_LEN(fixed); i++)
@@ -244,6 +263,7 @@ int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_
         .margin = BL_SWEEP_MARGIN,
         .db = BL_SWEEP_DB,
     };
+    bl_driving_options_init(&options->driving);
     bl_option table[MAX_OPTIONS];
     int n = fill_table(options, table);
     bl_command command = sweep_command(table, n);
@@ -270,5 +290,5 @@ int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_
 void bl_sweep_options_clear(bl_sweep_options *options)
 {
     bl_strv_clear(&options->params);
-    bl_strv_clear(&options->driving.oom_patterns);
+    bl_driving_options_clear(&options->driving);
 }

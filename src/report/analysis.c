@@ -12,7 +12,7 @@
 
 const char *bl_figure_source_name(bl_figure_source source)
 {
-    static const char *const names[] = {"none", "steps", "wall", "run", "mixed"};
+    static const char *const names[] = {"none", "steps", "progress", "wall", "run", "mixed"};
     return (size_t)source < BL_ARRAY_LEN(names) ? names[source] : "none";
 }
 
@@ -73,7 +73,7 @@ static int figure_from_steps(const bl_trial_record *t, int64_t warmup, bl_trial_
         bl_steady steady;
         code = bl_steady_from_steps(dt_s, samples, n, &options, &steady, err);
         if (code == BL_OK) {
-            out->source = BL_FIGURE_STEPS;
+            out->source = strcmp(t->step_source, "progress") == 0 ? BL_FIGURE_PROGRESS : BL_FIGURE_STEPS;
             out->seconds = steady.seconds_per_sample;
             out->step_seconds = steady.step_seconds;
             out->wait_share = wait_share(t, index, steady.first_steady, n);
@@ -182,7 +182,7 @@ static int compute_case(bl_analysis *a, size_t c, double *scratch, bl_error *err
         if (!(out->peak_memory_b >= t->peak_memory_b))
             out->peak_memory_b = t->peak_memory_b;
         if (isnan(figure->seconds)) {
-            out->n_unsteady += figure->source == BL_FIGURE_STEPS;
+            out->n_unsteady += figure->source == BL_FIGURE_STEPS || figure->source == BL_FIGURE_PROGRESS;
             continue;
         }
         out->n_with_figure++;

@@ -17,10 +17,11 @@
 /* Where a case's figure comes from. */
 typedef enum bl_figure_source {
     BL_FIGURE_NONE,
-    BL_FIGURE_STEPS, /* step markers, after the warm-up */
-    BL_FIGURE_WALL,  /* the whole run's wall time, start-up included, over the samples the user declared */
-    BL_FIGURE_RUN,   /* the whole run's wall time; samples are not known */
-    BL_FIGURE_MIXED  /* some trials so, some so */
+    BL_FIGURE_STEPS,    /* step markers, after the warm-up */
+    BL_FIGURE_PROGRESS, /* progress lines, after the warm-up */
+    BL_FIGURE_WALL,     /* the whole run's wall time, start-up included, over the samples the user declared */
+    BL_FIGURE_RUN,      /* the whole run's wall time; samples are not known */
+    BL_FIGURE_MIXED     /* some trials so, some so */
 } bl_figure_source;
 
 typedef struct bl_trial_figure {
@@ -74,6 +75,6 @@ int bl_trial_figure_compute(const bl_trial_record *trial, int64_t warmup, bl_tri
 int bl_analysis_compute(const bl_experiment *experiment, bl_arena *arena, bl_analysis *out, bl_error *err);
 void bl_analysis_clear(bl_analysis *analysis);
 
-const char *bl_figure_source_name(bl_figure_source source); /* "steps", "wall", "run", "mixed", "none" */
+const char *bl_figure_source_name(bl_figure_source source); /* "steps", "progress", "wall", "run", "mixed", "none" */
 
 #endif

@@ -67,6 +67,10 @@ static void note_source(const bl_analysis *a, const bl_report_style *style, bl_s
         seen[a->cases[c].source] = true;
     if (seen[BL_FIGURE_STEPS])
         wrap("samples/s: from step markers, after the warm-up.", style, out);
+    if (seen[BL_FIGURE_PROGRESS])
+        wrap("samples/s: from the counter in the program's progress lines and the clock here, after the warm-up; each "
+             "step taken for one batch of the size asked for.",
+             style, out);
     if (seen[BL_FIGURE_WALL])
         wrap("samples/s: from the whole run's wall time, start-up included (the program marks no steps), and the "
              "samples given with --samples.",
@@ -77,7 +81,26 @@ static void note_source(const bl_analysis *a, const bl_report_style *style, bl_s
              "many it does.",
              style, out);
     if (seen[BL_FIGURE_MIXED])
-        wrap("Some trials of a case marked steps and some did not: their figures do not compare.", style, out);
+        wrap("Some trials of a case told their steps and some did not, or told them in another way: their figures do "
+             "not compare.",
+             style, out);
+}
+
+/* What was read of progress lines, or why they could not serve; trials mostly say the same, so the first one's. */
+static void note_steps(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    for (size_t i = 0; i < a->experiment->n_trials; i++) {
+        const bl_trial_record *t = &a->experiment->trials[i];
+        if (!t->step_note || strcmp(t->outcome, "ok") != 0)
+            continue;
+        bl_str text;
+        bl_str_init(&text);
+        bl_str_printf(&text, "Trial %zu: ", i + 1);
+        bl_format_clean(t->step_note, 500, &text);
+        wrap(bl_str_text(&text), style, out);
+        bl_str_clear(&text);
+        return;
+    }
 }
 
 static void note_best(const bl_analysis *a, const bl_report_style *style, bl_str *out)
@@ -150,6 +173,7 @@ void bl_report_notes(const bl_analysis *a, const bl_report_style *style, bl_str 
     note_powers(a, style, out);
     bl_str_append_c(out, '\n');
     note_source(a, style, out);
+    note_steps(a, style, out);
     note_level(a, style, out);
     note_best(a, style, out);
     note_unsteady(a, style, out);

@@ -178,6 +178,12 @@ static void note_output(const bl_rule_match *match, bool decided, bl_decision *d
                         match->gave_up_on);
 }
 
+static void note_progress(const bl_ending *ending, bl_decision *d)
+{
+    if (ending->progress_note && ending->progress_note[0])
+        bl_evidence_add(&d->evidence, "progress", false, "%s", ending->progress_note);
+}
+
 /* ---- failures ---- */
 
 static void set_outcome(bl_decision *d, bl_outcome outcome, bl_memory_kind memory, const char *words,
@@ -261,6 +267,7 @@ static void decide_failure(const bl_ending *ending, const bl_markers *markers, c
     note_kernel(kills, by_kernel, d);
     note_exit(ending, !by_kernel && !by_output, d);
     note_output(&match, by_output, d);
+    note_progress(ending, d);
 }
 
 /* ---- ends that are none of the program's failures ---- */
@@ -268,6 +275,7 @@ static void decide_failure(const bl_ending *ending, const bl_markers *markers, c
 /* It ended well, or we ended it: does what it said hold together? */
 static void decide_success(const bl_ending *ending, const bl_markers *markers, bl_decision *d)
 {
+    const char *source = "markers";
     d->outcome = BL_OUTCOME_INVALID;
     if (markers->batch > 0 && ending->batch > 0 && markers->batch != ending->batch) {
         bl_str_printf(&d->reason, "batch size %lld was asked for, but the program says that it trains with %lld",
@@ -281,12 +289,20 @@ static void decide_success(const bl_ending *ending, const bl_markers *markers, b
         bl_str_append(&d->reason, "the program speaks the marker protocol and ended well, but marked no training step");
     } else if (!markers->any && markers->n_malformed > 0) {
         bl_str_printf(&d->reason, "none of the %lld lines on BATCHLAB_FD is a marker", (long long)markers->n_malformed);
+    } else if (!markers->any && ending->n_steps == 0 && ending->time_budget) {
+        d->outcome = BL_OUTCOME_TIMED_OUT;
+        source = "progress";
+        bl_str_printf(&d->reason, "no step could be timed within %g s of the first progress line", ending->limit_s);
+    } else if (ending->progress_idle) {
+        source = "progress";
+        bl_str_append(&d->reason, "the program prints its progress and ended well, but its counter never moved");
     } else {
         d->outcome = BL_OUTCOME_OK;
     }
     if (d->outcome != BL_OUTCOME_OK)
-        bl_evidence_add(&d->evidence, "markers", true, "%s", bl_str_text(&d->reason));
+        bl_evidence_add(&d->evidence, source, true, "%s", bl_str_text(&d->reason));
     note_exit(ending, false, d);
+    note_progress(ending, d);
 }
 
 void bl_outcome_decide(const bl_ending *ending, const bl_markers *markers, const bl_rules *rules, const char *output,

@@ -54,6 +54,8 @@ typedef struct bl_ending {
     bl_oom_events before, after; /* around the trial */
     const char *phase;           /* the last one known: "train", "eval"; "" where none is */
     int64_t n_steps;             /* trained */
+    bool progress_idle;          /* it prints its progress, but its counter never moved */
+    const char *progress_note;   /* on what was read of its progress; NULL or "": nothing was */
 } bl_ending;
 
 typedef struct bl_decision {

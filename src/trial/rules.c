@@ -69,11 +69,11 @@ static int insert(bl_rules *rules, size_t at, bl_message message, const char *so
     return BL_OK;
 }
 
-int bl_rules_new(bl_rules **out, bl_error *err)
+int bl_rules_new(bool builtin, bl_rules **out, bl_error *err)
 {
     bl_rules *rules = bl_calloc(1, sizeof *rules);
     int code = rules ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for the rules");
-    for (size_t i = 0; code == BL_OK && i < bl_n_builtin_rules; i++) {
+    for (size_t i = 0; builtin && code == BL_OK && i < bl_n_builtin_rules; i++) {
         const bl_builtin_rule *b = &bl_builtin_rules[i];
         code = insert(rules, rules->len, b->message, b->source, b->pattern, "the built-in rule", err);
     }

@@ -34,8 +34,8 @@ extern const size_t bl_n_builtin_rules;
 
 typedef struct bl_rules bl_rules;
 
-/* The built-in ones. */
-int bl_rules_new(bl_rules **out, bl_error *err);
+/* The built-in ones, or none yet. */
+int bl_rules_new(bool builtin, bl_rules **out, bl_error *err);
 void bl_rules_free(bl_rules *rules); /* NULL is fine */
 /* Rules added stand before the built-in ones, in the order they were added. `where` is named in errors and as the
  * rule's source; it is copied. */

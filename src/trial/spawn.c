@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +53,8 @@ static void run_child(const bl_spawn *spawn, int report_fd, pid_t parent)
         report_and_leave(report_fd, BL_START_SETUP);
     if (null_fd > STDERR_FILENO)
         close(null_fd);
+    if (isatty(STDOUT_FILENO)) /* its own terminal, as the session's leader */
+        ioctl(STDOUT_FILENO, TIOCSCTTY, 0);
     if (spawn->cwd[0] && chdir(spawn->cwd) != 0)
         report_and_leave(report_fd, BL_START_CHDIR);
     environ = spawn->env; /* execvp searches the new PATH */

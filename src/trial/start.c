@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pty.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/attributes.h"
@@ -33,12 +35,21 @@ static bool has_name(const char *assignment, const char *other)
     return strncmp(assignment, other, n) == 0 && (other[n] == '=' || other[n] == '\0');
 }
 
+/* Libraries think that such a terminal can do nothing, and show no progress. */
+static bool lacks_term(const bl_trial_spec *spec)
+{
+    const char *term = getenv("TERM");
+    return spec->pty && !(term && term[0] && strcmp(term, "dumb") != 0);
+}
+
 static bool is_overridden(const bl_trial_spec *spec, const char *assignment)
 {
     static const char *const ours[] = {"BATCHLAB_FD", "BATCHLAB_BATCH", "BATCHLAB_TRIAL", "PYTHONUNBUFFERED"};
     for (size_t i = 0; i < BL_ARRAY_LEN(ours); i++)
         if (has_name(assignment, ours[i]))
             return true;
+    if (lacks_term(spec) && has_name(assignment, "TERM"))
+        return true;
     for (size_t i = 0; spec->env && spec->env[i]; i++)
         if (has_name(assignment, spec->env[i]))
             return true;
@@ -66,6 +77,10 @@ static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t 
     append_string(out, text);
     snprintf(text, sizeof text, "BATCHLAB_TRIAL=%" PRId64, spec->trial);
     append_string(out, text);
+    if (lacks_term(spec)) {
+        append_string(out, "TERM=xterm-256color");
+        ++*count;
+    }
     append_string(out, "PYTHONUNBUFFERED=1"); /* else Python keeps a pipe's output back until it is much */
     *count += 4;
 }
@@ -186,15 +201,32 @@ static int await_start(const bl_launcher *launcher, const bl_trial_spec *spec, b
     return BL_OK;
 }
 
-static int make_channels(int *markers, int *output, bl_error *err)
+/* Plain: what is written comes out as it was written, and nothing is echoed. As wide as bars like it. */
+static int make_terminal(int *output, bl_error *err)
+{
+    struct termios plain;
+    struct winsize size = {.ws_row = 50, .ws_col = 160};
+    memset(&plain, 0, sizeof plain);
+    cfmakeraw(&plain);
+    plain.c_cflag |= CREAD | CS8;
+    if (openpty(&output[0], &output[1], NULL, &plain, &size) != 0)
+        return BL_FAIL(err, BL_ERR_ENV, "no terminal for the output: %s", strerror(errno));
+    fcntl(output[0], F_SETFD, FD_CLOEXEC);
+    fcntl(output[1], F_SETFD, FD_CLOEXEC);
+    return BL_OK;
+}
+
+static int make_channels(bool pty, int *markers, int *output, bl_error *err)
 {
     /* A socket for the markers: a program that writes to one whose reader is gone can say that it wants no signal. */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, markers) != 0)
         return BL_FAIL(err, BL_ERR_ENV, "no channel for the markers: %s", strerror(errno));
+    shutdown(markers[0], SHUT_WR);
+    if (pty)
+        return make_terminal(output, err);
     if (pipe2(output, O_CLOEXEC) != 0)
         return BL_FAIL(err, BL_ERR_ENV, "no pipe for the output: %s", strerror(errno));
     fcntl(output[1], F_SETPIPE_SZ, PIPE_SIZE_B); /* refused where the user's pipes are limited: then a smaller one */
-    shutdown(markers[0], SHUT_WR);
     return BL_OK;
 }
 
@@ -203,7 +235,7 @@ int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, bl_st
     int markers[2] = {-1, -1}, output[2] = {-1, -1};
     bl_wire_start packet = {.kind = BL_WIRE_START};
     int file = -1;
-    int code = make_channels(markers, output, err);
+    int code = make_channels(spec->pty, markers, output, err);
     if (code == BL_OK && (file = make_spec_file(spec, &packet, err)) < 0)
         code = BL_ERR_ENV;
     if (code == BL_OK) {

@@ -1,7 +1,6 @@
 #include "trial/trial.h"
 
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "trial/start.h"
+#include "trial/steps.h"
 #include "trial/wire.h"
 
 #define GRACE_S     5.0
@@ -20,7 +20,6 @@
 #define READ_B      65536
 /* What one descriptor may be read from before the other has its turn. */
 #define READS_A_TURN 16
-#define RATE_STEPS   10
 /* What was printed before this many steps ended cannot be why the program ended: it went on. More than one, since
  * several processes of one program do not stop at the same moment. */
 #define COPED_STEPS 3
@@ -50,6 +49,8 @@ typedef struct run {
 static void take_output(run *r, const char *bytes, size_t n)
 {
     r->result->output_b += (int64_t)n;
+    if (!r->result->markers.any)
+        bl_progress_feed(&r->result->progress, bytes, n, bl_clock_ns());
     for (size_t done = 0; r->spec->log_fd >= 0 && done < n;) {
         ssize_t w = write(r->spec->log_fd, bytes + done, n - done);
         if (w < 0 && errno != EINTR)
@@ -107,14 +108,6 @@ static void kill_trial(run *r)
     r->killed = true;
 }
 
-/* The clock of the time budget starts with the training, not with the process. */
-static int64_t training_start_ns(const bl_markers *m)
-{
-    if (m->ready_ns > 0)
-        return m->ready_ns;
-    return m->n_steps > 0 ? m->steps[0].end_ns - m->steps[0].time_ns : 0;
-}
-
 static double seconds_between(int64_t from_ns, int64_t to_ns)
 {
     return (double)(to_ns - from_ns) / BL_NS_PER_S;
@@ -123,55 +116,41 @@ static double seconds_between(int64_t from_ns, int64_t to_ns)
 static void watch_budgets(run *r, int64_t now_ns)
 {
     const bl_trial_spec *spec = r->spec;
-    const bl_markers *m = &r->result->markers;
     int interrupt = spec->interrupt ? *spec->interrupt : 0;
-    int64_t began_ns = training_start_ns(m);
+    int64_t began_ns = bl_steps_start_ns(r->result), n_steps = r->result->steps_done;
     if (interrupt > 0)
         end_trial(r, END_INTERRUPT);
-    else if (spec->max_steps > 0 && m->n_steps >= (size_t)spec->max_steps)
+    else if (spec->max_steps > 0 && n_steps >= spec->max_steps)
         end_trial(r, END_STEPS);
     else if (spec->time_s > 0 && began_ns > 0 && seconds_between(began_ns, now_ns) >= spec->time_s)
         end_trial(r, END_TIME);
-    else if (spec->setup_s > 0 && m->n_steps == 0 && began_ns == 0 &&
+    else if (spec->setup_s > 0 && n_steps == 0 && began_ns == 0 &&
              seconds_between(r->result->started_ns, now_ns) >= spec->setup_s)
         end_trial(r, END_SETUP);
     if (interrupt > 1 || (r->kill_ns > 0 && now_ns >= r->kill_ns))
         kill_trial(r);
 }
 
-static double recent_rate(const bl_markers *m)
-{
-    double seconds = 0, samples = 0;
-    size_t first = m->n_steps > RATE_STEPS ? m->n_steps - RATE_STEPS : 0;
-    for (size_t i = first; i < m->n_steps; i++)
-        if (m->steps[i].time_ns > 0) {
-            seconds += (double)m->steps[i].time_ns / BL_NS_PER_S;
-            samples += (double)m->steps[i].samples;
-        }
-    return seconds > 0 ? samples / seconds : NAN;
-}
-
 static void report_progress(run *r, int64_t now_ns)
 {
-    const bl_markers *m = &r->result->markers;
+    const bl_trial_result *result = r->result;
     if (!r->spec->on_progress)
         return;
-    bl_trial_progress progress = {.n_steps = (int64_t)m->n_steps,
-                                  .samples = m->samples,
-                                  .samples_per_s = recent_rate(m),
-                                  .elapsed_s = seconds_between(r->result->started_ns, now_ns),
-                                  .phase = !m->any       ? "running"
-                                           : m->phase[0] ? m->phase
-                                                         : "set-up"};
+    const char *phase = result->phase[0] ? result->phase : result->markers.any ? "set-up" : "running";
+    bl_trial_progress progress = {.n_steps = result->steps_done,
+                                  .samples = result->samples,
+                                  .samples_per_s = bl_steps_recent_rate(result),
+                                  .elapsed_s = seconds_between(result->started_ns, now_ns),
+                                  .phase = phase};
     r->spec->on_progress(r->spec->context, &progress);
     r->progress_ns = now_ns + PROGRESS_NS;
 }
 
 /* A step read in this turn may have been said before what was read of the output in the last turn (markers are read
  * first), but not before what was read earlier than that. */
-static void note_steps(run *r, size_t n_before)
+static void note_steps(run *r, int64_t n_before)
 {
-    for (size_t i = n_before; i < r->result->markers.n_steps && i < n_before + COPED_STEPS; i++) {
+    for (int64_t i = n_before; i < r->result->steps_done && i < n_before + COPED_STEPS; i++) {
         memmove(r->before_b + 1, r->before_b, sizeof r->before_b - sizeof r->before_b[0]);
         r->before_b[0] = r->turn_b;
     }
@@ -184,7 +163,7 @@ static int run_once(run *r, bl_error *err)
                            {.fd = r->output, .events = POLLIN}};
     if (poll(fds, BL_ARRAY_LEN(fds), POLL_MS) < 0 && errno != EINTR)
         return BL_FAIL(err, BL_ERR_IO, "waiting for the trial failed: %s", strerror(errno));
-    size_t steps_before = r->result->markers.n_steps;
+    int64_t steps_before = r->result->steps_done;
     int64_t turn_b = r->result->output_b;
     if (fds[1].revents)
         read_some(r, &r->markers, true);
@@ -195,10 +174,11 @@ static int run_once(run *r, bl_error *err)
             return bl_start_lost_launcher(err);
         r->ended = r->end.kind == BL_WIRE_ENDED;
     }
+    bl_steps_choose(r->result);
     note_steps(r, steps_before);
     r->turn_b = turn_b;
     int64_t now_ns = bl_clock_ns();
-    if (r->result->markers.n_steps > steps_before || now_ns >= r->progress_ns)
+    if (r->result->steps_done > steps_before || now_ns >= r->progress_ns)
         report_progress(r, now_ns);
     watch_budgets(r, now_ns);
     return BL_OK;
@@ -215,6 +195,9 @@ static void drain(run *r)
     for (fd.fd = r->output; fd.fd >= 0 && poll(&fd, 1, 0) > 0; fd.fd = r->output)
         read_some(r, &r->output, false);
     bl_markers_end(&r->result->markers);
+    if (!r->result->markers.any)
+        bl_progress_end(&r->result->progress);
+    bl_steps_choose(r->result);
 }
 
 static bl_measured peak_memory(const bl_wire_ended *end)
@@ -258,8 +241,8 @@ static void fill_result(run *r)
     if (end->n_left_behind > 0)
         result->user_s.reason = result->system_s.reason = "a process did not end: its part is missing";
     result->peak_memory_b = peak_memory(end);
-    result->by_markers = result->markers.any;
-    memcpy(result->phase, result->markers.phase, sizeof result->phase);
+    if (!result->markers.any)
+        bl_progress_note(&result->progress, &result->step_note);
     cut_tail(r);
     bl_ending ending = {.exit_status = result->exit_status,
                         .exit_signal = result->exit_signal,
@@ -271,7 +254,9 @@ static void fill_result(run *r)
                         .batch = r->spec->batch,
                         .before = r->oom_before,
                         .phase = result->phase,
-                        .n_steps = (int64_t)result->markers.n_steps};
+                        .n_steps = result->steps_done,
+                        .progress_idle = !result->markers.any && bl_progress_idle(&result->progress),
+                        .progress_note = bl_str_text(&result->step_note)};
     bl_oom_events_read("", &ending.after);
     result->ended_by_budget = ending.step_budget || ending.time_budget;
     size_t from = coped_b(r);
@@ -285,7 +270,10 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
     bl_decision_init(&result->decision);
     result->decision.outcome = BL_OUTCOME_CRASHED;
     bl_str_init(&result->output_tail);
+    bl_str_init(&result->step_note);
     bl_markers_init(&result->markers);
+    bl_progress_init(&result->progress, spec->formats, spec->batch);
+    bl_steps_choose(result);
     run r = {.launcher = launcher, .spec = spec, .result = result, .markers = -1, .output = -1};
     bl_str_init(&r.tail);
     bl_started started = {.markers = -1, .output = -1};
@@ -311,5 +299,7 @@ void bl_trial_result_clear(bl_trial_result *result)
 {
     bl_decision_clear(&result->decision);
     bl_str_clear(&result->output_tail);
+    bl_str_clear(&result->step_note);
     bl_markers_clear(&result->markers);
+    bl_progress_clear(&result->progress);
 }

@@ -11,6 +11,7 @@
 #include "trial/launcher.h"
 #include "trial/markers.h"
 #include "trial/outcome.h"
+#include "trial/progress.h"
 #include "trial/rules.h"
 
 typedef struct bl_trial_progress {
@@ -38,7 +39,19 @@ typedef struct bl_trial_spec {
     /* Called after each batch of markers and about five times a second. May be NULL. */
     void (*on_progress)(void *context, const bl_trial_progress *progress);
     void *context;
+    const bl_progress_formats *formats; /* of progress lines; NULL: they are not read */
+    bool pty;                           /* the program's output is a terminal */
 } bl_trial_spec;
+
+/* The more trusted ones first. */
+typedef enum bl_step_source {
+    BL_STEPS_MARKERS,
+    BL_STEPS_PROGRESS, /* lines of output */
+    BL_STEPS_NONE      /* only the wall time is known */
+} bl_step_source;
+
+/* "markers", "progress", "none": the names in the database. */
+const char *bl_step_source_name(bl_step_source source);
 
 /* A measured quantity that may be missing; missing is not 0. */
 typedef struct bl_measured {
@@ -49,11 +62,15 @@ typedef struct bl_measured {
 } bl_measured;
 
 typedef struct bl_trial_result {
-    bl_decision decision;         /* what became of it, why, and what that rests on */
-    int exit_status;              /* of the command; -1 where a signal ended it */
-    int exit_signal;              /* 0 where it exited */
-    bool ended_by_budget;         /* the lab ended it: step or time budget */
-    bool by_markers;              /* false: no marker came, only the wall time is known */
+    bl_decision decision;       /* what became of it, why, and what that rests on */
+    int exit_status;            /* of the command; -1 where a signal ended it */
+    int exit_signal;            /* 0 where it exited */
+    bool ended_by_budget;       /* the lab ended it: step or time budget */
+    bl_step_source step_source; /* what steps, n_steps and samples are from */
+    const bl_step *steps;       /* in training; borrowed from the markers or the progress */
+    size_t n_steps;
+    int64_t samples;              /* over these steps */
+    int64_t steps_done;           /* an element of `steps` may stand for several */
     char phase[32];               /* the last one known; "" where none is */
     int64_t started_ns;           /* monotonic, just before the process was made */
     int64_t started_wall_ns;      /* since 1970 */
@@ -61,6 +78,8 @@ typedef struct bl_trial_result {
     bl_measured user_s, system_s; /* CPU time of the whole tree */
     bl_measured peak_memory_b;    /* host memory of the whole tree */
     bl_markers markers;           /* all that the program said, with its raw steps */
+    bl_progress progress;         /* all that was read of its output, where it said nothing */
+    bl_str step_note;             /* on steps read from progress lines, or why they cannot serve; mostly empty */
     bl_str output_tail;           /* the last BL_OUTPUT_TAIL_B bytes of stdout and stderr together */
     int64_t output_b;             /* bytes written in all */
 } bl_trial_result;

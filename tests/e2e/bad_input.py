@@ -53,6 +53,9 @@ class BadInput(LabCase):
                             (['--steps', '-1'], ['--steps']), (['--seed', '1e3'], ['--seed']),
                             (['--oom-pattern', 'a('], ['--oom-pattern', "'a('"]), (['--oom-pattern', ''], ['empty']),
                             (['--rules', self.write('r', 'memory x')], ["'memory'", 'line 1']),
+                            (['--progress-regex', 'step (x)'], ['--progress-regex', 'done']),
+                            (['--progress-unit', 'miles'], ['--progress-unit', "'miles'"]),
+                            (['--no-progress', '--progress-unit', 'steps'], ['exclude']),
                             (['--bocks', '3'], ['--bocks']), (['--samples', '{batch}*'], ['samples'])):
             with self.subTest(args):
                 self.refuse(['sweep', '-b', '8', *args, *tail], words, remedy=False)

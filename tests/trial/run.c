@@ -15,7 +15,7 @@ static bl_rules *rules;
 
 int start_test_launcher(void **state)
 {
-    return bl_launcher_start(&launcher, NULL) != BL_OK || bl_rules_new(&rules, NULL) != BL_OK;
+    return bl_launcher_start(&launcher, NULL) != BL_OK || bl_rules_new(true, &rules, NULL) != BL_OK;
 }
 
 int stop_test_launcher(void **state)

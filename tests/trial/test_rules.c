@@ -17,7 +17,7 @@ static bl_rules *rules;
 
 static int set_up(void **state)
 {
-    return bl_rules_new(&rules, NULL);
+    return bl_rules_new(true, &rules, NULL);
 }
 
 static int tear_down(void **state)

@@ -21,7 +21,7 @@ static void a_silent_program_is_timed_whole(void **state)
     bl_trial_result r;
     run_shell("echo out; echo err >&2; sleep 0.1", NULL, &r);
     assert_outcome(&r, BL_OUTCOME_OK);
-    assert_false(r.by_markers);
+    assert_int_equal(r.step_source, BL_STEPS_NONE);
     assert_true(r.wall_s >= 0.1);
     assert_string_equal(bl_str_text(&r.output_tail), "out\nerr\n");
     assert_int_equal(r.output_b, 8);
@@ -35,7 +35,7 @@ static void marked_steps_arrive_in_order(void **state)
     bl_trial_result r;
     run_shell(READY STEPS(20, ""), NULL, &r);
     assert_outcome(&r, BL_OUTCOME_OK);
-    assert_true(r.by_markers);
+    assert_int_equal(r.step_source, BL_STEPS_MARKERS);
     assert_int_equal(r.markers.n_steps, 20);
     assert_int_equal(r.markers.samples, 160);
     for (size_t i = 0; i < 20; i++) {

@@ -1,0 +1,17 @@
+/* Which of a trial's sources tells its steps. Of use inside this room. */
+#ifndef BL_TRIAL_STEPS_H
+#define BL_TRIAL_STEPS_H
+
+#include <stdint.h>
+
+#include "trial/trial.h"
+
+/* Fills step_source, steps, n_steps, samples, steps_done and phase from what has come so far. */
+void bl_steps_choose(bl_trial_result *result);
+/* When training began, on the monotonic clock: the time budget runs from there, not from the process's start. 0 where
+ * that is not known yet. */
+int64_t bl_steps_start_ns(const bl_trial_result *result);
+/* Samples a second over the last steps; NaN before the second. */
+double bl_steps_recent_rate(const bl_trial_result *result);
+
+#endif
