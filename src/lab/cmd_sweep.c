@@ -2,9 +2,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "lab/commands.h"
 #include "lab/interrupt.h"
+#include "lab/page_file.h"
 #include "lab/show.h"
 #include "lab/sweep.h"
 #include "lab/sweep_options.h"
@@ -105,6 +107,7 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
                       .launcher = lab->launcher,
                       .live = &live,
                       .keep_logs = o->keep_logs,
+                      .page = o->live,
                       .verbose = o->verbose};
     bl_sweep_outcome outcome;
     code = bl_sweep_run(&sweep, &outcome, err);
@@ -114,6 +117,8 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
         bl_store_delete(store, id, NULL);
         return code;
     }
+    if (o->live && code == BL_OK) /* the last one is not loaded again and again */
+        code = bl_page_file_write(store, &id, 1, 0, o->live, err);
     if (outcome.n_ran > 0 || o->resume) {
         bl_live_say(&live, "");
         bl_error report_error = {0};
@@ -144,6 +149,8 @@ int bl_cmd_sweep(bl_lab *lab, int argc, char **argv)
                                 : options.verbose ? BL_LOG_VERBOSE
                                 : options.quiet   ? BL_LOG_QUIET
                                                   : BL_LOG_NORMAL);
+    if (code == BL_OK && options.live)
+        code = bl_fs_check_replace(options.live, &err);
     if (code == BL_OK && !options.resume)
         code = bl_sweep_spec_from_options(&options, lab->program, &spec, &err);
     if (code == BL_OK)

@@ -6,6 +6,7 @@ const bl_lab_command bl_lab_commands[] = {
     {"sweep", "measure a training command over batch sizes (and other factors)", true, bl_cmd_sweep},
     {"list", "list the stored experiments", false, bl_cmd_list},
     {"show", "show an experiment's table, plot and verdict", false, bl_cmd_show},
+    {"report", "write a web page, or a picture, about experiments", false, bl_cmd_report},
     {"export", "write an experiment as CSV or JSON", false, bl_cmd_export},
     {"delete", "delete an experiment", false, bl_cmd_delete},
 };

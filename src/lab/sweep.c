@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "lab/interrupt.h"
+#include "lab/page_file.h"
 #include "lab/record.h"
 #include "plan/blocks.h"
 #include "plan/eta.h"
@@ -170,6 +171,8 @@ static int store_result(sitting *s, const bl_trial_result *result, bl_error *err
         code = bl_store_add_trial(s->sweep->store, s->sweep->id, &record, NULL, err);
     if (code == BL_OK)
         say_result(s, &record);
+    if (code == BL_OK && s->sweep->page)
+        code = bl_page_file_write(s->sweep->store, &s->sweep->id, 1, BL_PAGE_REFRESH_S, s->sweep->page, err);
     bl_arena_clear(&arena);
     return code;
 }

@@ -18,6 +18,7 @@ typedef struct bl_sweep {
     bl_launcher *launcher;
     bl_live *live;
     const char *keep_logs; /* a folder, or NULL */
+    const char *page;      /* a web page written anew after each trial, or NULL */
     bool verbose;
 } bl_sweep;
 

@@ -1,0 +1,96 @@
+#include "lab/page_file.h"
+
+#include <string.h>
+
+#include "base/fs.h"
+#include "report/page.h"
+#include "report/svg.h"
+
+/* Experiments with their figures. */
+typedef struct loaded {
+    bl_arena arena;
+    bl_analysis *analyses;
+    const bl_analysis **list;
+    size_t n;
+} loaded;
+
+static int load(bl_store *store, const int64_t *ids, size_t n, loaded *out, bl_error *err)
+{
+    *out = (loaded){0};
+    bl_arena_init(&out->arena);
+    bl_experiment *experiments = bl_arena_alloc(&out->arena, n, sizeof *experiments);
+    out->analyses = bl_arena_alloc(&out->arena, n, sizeof *out->analyses);
+    out->list = bl_arena_alloc(&out->arena, n, sizeof *out->list);
+    if (!experiments || !out->analyses || !out->list)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for %zu experiments", n);
+    int code = BL_OK;
+    for (size_t i = 0; code == BL_OK && i < n; i++) {
+        code = bl_store_load(store, ids[i], true, &out->arena, &experiments[i], err);
+        if (code == BL_OK) {
+            out->list[i] = &out->analyses[i];
+            out->n++; /* to be cleared from now on */
+            code = bl_analysis_compute(&experiments[i], &out->arena, &out->analyses[i], err);
+        }
+    }
+    return code;
+}
+
+static void unload(loaded *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        bl_analysis_clear(&l->analyses[i]);
+    bl_arena_clear(&l->arena);
+}
+
+int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, const char *path, bl_error *err)
+{
+    loaded l;
+    bl_str text;
+    bl_str_init(&text);
+    int code = load(store, ids, n, &l, err);
+    if (code == BL_OK)
+        code = bl_report_page(l.list, l.n, refresh_s, &text, err);
+    if (code == BL_OK)
+        code = bl_fs_replace(path, bl_str_text(&text), text.len, err);
+    bl_str_clear(&text);
+    unload(&l);
+    return code;
+}
+
+static int draw(const loaded *l, const char *picture, bl_arena *arena, bl_str *out, bl_error *err)
+{
+    static const char *const names[] = {"throughput", "step_time", "residuals", "memory", "differences", "timeline"};
+    bl_chart charts[BL_CHARTS_MAX];
+    size_t n = 0;
+    bool known = false;
+    for (size_t i = 0; i < BL_ARRAY_LEN(names); i++)
+        known = known || strcmp(names[i], picture) == 0;
+    int code = bl_charts_make(l->list, l->n, arena, charts, &n, err);
+    for (size_t i = 0; code == BL_OK && i < n; i++)
+        if (strcmp(charts[i].id, picture) == 0) {
+            bl_svg_chart(&charts[i], true, out);
+            return out->failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the picture") : BL_OK;
+        }
+    if (code != BL_OK)
+        return code;
+    BL_FAIL(err, BL_ERR_USAGE, known ? "there are no data for the picture '%s'" : "there is no picture '%s'", picture);
+    bl_error_remedy(err, known ? "differences and timeline want one experiment; batchlab show --all tells what there is"
+                               : "throughput, step_time, residuals, memory, differences or timeline");
+    return BL_ERR_USAGE;
+}
+
+int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, const char *path,
+                          bl_error *err)
+{
+    loaded l;
+    bl_str text;
+    bl_str_init(&text);
+    int code = load(store, ids, n, &l, err);
+    if (code == BL_OK)
+        code = draw(&l, picture, &l.arena, &text, err);
+    if (code == BL_OK)
+        code = bl_fs_replace(path, bl_str_text(&text), text.len, err);
+    bl_str_clear(&text);
+    unload(&l);
+    return code;
+}

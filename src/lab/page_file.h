@@ -1,0 +1,19 @@
+/* The web page about stored experiments, or one picture of it, as a file. */
+#ifndef BL_LAB_PAGE_FILE_H
+#define BL_LAB_PAGE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/store.h"
+
+#define BL_PAGE_REFRESH_S 5
+
+/* Replaces the file as a whole. refresh_s above 0: a browser loads it anew so often. */
+int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, const char *path, bl_error *err);
+/* The chart of that id (report/chart.h) as SVG. BL_ERR_USAGE where there is none, or no data for it. */
+int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, const char *path,
+                          bl_error *err);
+
+#endif
