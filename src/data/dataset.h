@@ -93,8 +93,10 @@ int bl_synthetic_boxes_open(int n_classes, int64_t n_train, int64_t n_test, uint
                             bl_error *err);
 void bl_dataset_free(bl_dataset *dataset); /* NULL is fine */
 
-#define BL_IMAGE_SIDE_MAX 32768 /* larger files are refused before memory is asked for */
-#define BL_VIEW_SIZE_MAX  2048
-#define BL_CLASSES_MAX    10000 /* of a detector: a larger number in a label is a slip of the pen */
+/* Larger images are refused before memory is asked for. */
+#define BL_IMAGE_SIDE_MAX   32768
+#define BL_IMAGE_PIXELS_MAX (1 << 27)
+#define BL_VIEW_SIZE_MAX    2048
+#define BL_CLASSES_MAX      10000 /* of a detector: a larger number in a label is a slip of the pen */
 
 #endif

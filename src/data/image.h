@@ -12,9 +12,13 @@ typedef struct bl_image {
 
 void bl_image_clear(bl_image *image);
 bl_picture bl_picture_whole(const bl_image *image); /* borrows it */
-/* Any JPEG or PNG, told apart by their first bytes, to RGB (transparency is laid over black). JPEGs far larger than
- * wanted are decoded at a fraction of their size, with neither side below `least`; 0: in full. `name` is for errors,
- * which are BL_ERR_FORMAT. */
+/* Whether an image of these sides is refused before memory is asked for: a file of a few bytes may claim any. */
+bool bl_image_too_large(uint64_t width, uint64_t height);
+int bl_image_refuse_size(const char *name, uint64_t width, uint64_t height, bl_error *err); /* BL_ERR_FORMAT */
+/* Any JPEG or PNG, told apart by their first bytes, to RGB: grey ones three times the same, CMYK as Adobe's programs
+ * store it, 16 bits without a gamma as sRGB, transparency laid over black, JPEGs turned upright as their Exif data say.
+ * JPEGs far larger than wanted are decoded at a fraction of their size, with neither side below `least`; 0: in full.
+ * `name` is for errors, which are BL_ERR_FORMAT. */
 int bl_image_decode(const uint8_t *data, size_t len, int least, const char *name, bl_image *out, bl_error *err);
 int bl_jpeg_decode(const uint8_t *data, size_t len, int least, const char *name, bl_image *out, bl_error *err);
 /* The largest of 1, 1/2, 1/4, 1/8, as its denominator, that leaves both sides at least `least`; 1 where that is 0. */

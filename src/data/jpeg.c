@@ -5,6 +5,7 @@
 #include <jpeglib.h>
 
 #include "base/alloc.h"
+#include "data/exif.h"
 #include "data/image.h"
 #include "tensor/shape.h"
 
@@ -82,7 +83,7 @@ static void decode(decoding *d, const uint8_t *data, size_t len, int least)
     jpeg_create_decompress(info);
     jpeg_mem_src(info, data, len);
     jpeg_read_header(info, TRUE);
-    d->too_large = info->image_width > BL_IMAGE_SIDE_MAX || info->image_height > BL_IMAGE_SIDE_MAX;
+    d->too_large = bl_image_too_large(info->image_width, info->image_height);
     if (d->too_large)
         return;
     info->scale_num = 1;
@@ -109,7 +110,7 @@ int bl_jpeg_decode(const uint8_t *data, size_t len, int least, const char *name,
     if (d->error.message[0])
         code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is a damaged JPEG image: %s", name, d->error.message);
     else if (d->too_large)
-        code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is larger than %d pixels a side", name, BL_IMAGE_SIDE_MAX);
+        code = bl_image_refuse_size(name, d->info.image_width, d->info.image_height, err);
     else if (d->no_memory)
         code = BL_FAIL(err, BL_ERR_NOMEM, "no memory to decode '%s'", name);
     if (code == BL_ERR_FORMAT)
@@ -118,6 +119,9 @@ int bl_jpeg_decode(const uint8_t *data, size_t len, int least, const char *name,
         *out =
             (bl_image){.pixels = d->pixels, .width = (int)d->info.output_width, .height = (int)d->info.output_height};
         d->pixels = NULL;
+        code = bl_image_upright(out, bl_exif_orientation(data, len), err);
+        if (code != BL_OK)
+            bl_image_clear(out);
     }
     jpeg_destroy_decompress(&d->info);
     free(d->pixels);

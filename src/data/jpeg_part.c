@@ -5,6 +5,7 @@
 
 #include <jpeglib.h>
 
+#include "data/exif.h"
 #include "data/picture.h"
 #include "tensor/shape.h"
 
@@ -89,8 +90,9 @@ static void decode(decoding *d, const uint8_t *data, size_t len)
     jpeg_create_decompress(info);
     jpeg_mem_src(info, data, len);
     jpeg_read_header(info, TRUE);
-    d->too_large = info->image_width > BL_IMAGE_SIDE_MAX || info->image_height > BL_IMAGE_SIDE_MAX;
-    d->other_way = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
+    d->too_large = bl_image_too_large(info->image_width, info->image_height);
+    d->other_way =
+        bl_exif_orientation(data, len) > 1 || info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
     if (d->too_large || d->other_way)
         return;
     info->scale_num = 1;
@@ -124,7 +126,7 @@ int bl_jpeg_decode_part(const uint8_t *data, size_t len, const bl_want *want, co
     if (d.error.message[0])
         code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is a damaged JPEG image: %s", name, d.error.message);
     else if (d.too_large)
-        code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is larger than %d pixels a side", name, BL_IMAGE_SIDE_MAX);
+        code = bl_image_refuse_size(name, d.info.image_width, d.info.image_height, err);
     else if (d.no_memory)
         code = BL_FAIL(err, BL_ERR_NOMEM, "no memory to decode '%s'", name);
     if (code == BL_ERR_FORMAT)

@@ -16,9 +16,11 @@ int bl_png_decode(const uint8_t *data, size_t len, const char *name, bl_image *o
     size_t bytes;
     if (!png_image_begin_read_from_memory(&image, data, len))
         code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is a damaged PNG image: %s", name, image.message);
-    if (code == BL_OK && (image.width > BL_IMAGE_SIDE_MAX || image.height > BL_IMAGE_SIDE_MAX))
-        code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is larger than %d pixels a side", name, BL_IMAGE_SIDE_MAX);
+    if (code == BL_OK && bl_image_too_large(image.width, image.height))
+        code = bl_image_refuse_size(name, image.width, image.height, err);
     image.format = PNG_FORMAT_RGB;
+    /* libpng takes 16 bits without a gamma for light; those who write them mean what they mean with 8. */
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
     if (code == BL_OK && (!bl_size_mul(image.width, image.height, &bytes) || !bl_size_mul(bytes, 3, &bytes) ||
                           !(pixels = bl_calloc(bytes, 1))))
         code = BL_FAIL(err, BL_ERR_NOMEM, "no memory to decode '%s'", name);
