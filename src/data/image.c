@@ -40,8 +40,10 @@ bool bl_image_too_large(uint64_t width, uint64_t height)
 
 int bl_image_refuse_size(const char *name, uint64_t width, uint64_t height, bl_error *err)
 {
-    return BL_FAIL(err, BL_ERR_FORMAT, "'%s' claims %llu x %llu pixels, more than %d a side or %d in all", name,
-                   (unsigned long long)width, (unsigned long long)height, BL_IMAGE_SIDE_MAX, BL_IMAGE_PIXELS_MAX);
+    BL_FAIL(err, BL_ERR_FORMAT, "'%s' claims %llu x %llu pixels, more than %d a side or %d in all", name,
+            (unsigned long long)width, (unsigned long long)height, BL_IMAGE_SIDE_MAX, BL_IMAGE_PIXELS_MAX);
+    bl_error_remedy(err, "remove or replace the file");
+    return BL_ERR_FORMAT;
 }
 
 int bl_image_decode(const uint8_t *data, size_t len, int least, const char *name, bl_image *out, bl_error *err)

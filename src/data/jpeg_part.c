@@ -1,43 +1,22 @@
 /* JPEG images as far as they are wanted: libjpeg-turbo can leave out columns and lines, but for reading their codes. */
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <jpeglib.h>
 
 #include "data/exif.h"
+#include "data/jpeg_guard.h"
 #include "data/picture.h"
 #include "tensor/shape.h"
 
-/* libjpeg ends in error_exit, which must not come back. */
-typedef struct failing {
-    struct jpeg_error_mgr base; /* first */
-    jmp_buf out;
-    char message[JMSG_LENGTH_MAX];
-} failing;
-
-static void leave(j_common_ptr info)
-{
-    failing *f = (failing *)info->err;
-    f->base.format_message(info, f->message);
-    longjmp(f->out, 1);
-}
-
-/* A truncated or damaged file is only a warning to libjpeg, which fills in grey: no image to learn from. */
-static void note(j_common_ptr info, int level)
-{
-    if (level < 0)
-        leave(info);
-}
-
-/* Not in registers: longjmp would leave them undefined. */
 typedef struct decoding {
-    struct jpeg_decompress_struct info;
-    failing error;
+    bl_jpeg_guard guard;
+    const uint8_t *data;
+    size_t len;
     const bl_want *want;
     bl_scratch *scratch;
     bl_picture picture;
-    bool ends_well, too_large, no_memory, other_way;
+    bool ends_well, other_way;
 } decoding;
 
 /* Chroma is interpolated between neighbours, and libjpeg takes the edge of a part for the image's. */
@@ -53,7 +32,7 @@ static bl_part with_margin(bl_part part, int width)
 
 static void read_lines(decoding *d, const bl_part *part)
 {
-    struct jpeg_decompress_struct *info = &d->info;
+    struct jpeg_decompress_struct *info = &d->guard.info;
     JDIMENSION left = (JDIMENSION)part->left, columns = (JDIMENSION)part->columns, top = (JDIMENSION)part->top;
     JDIMENSION bottom = top + (JDIMENSION)part->rows, height = info->output_height;
     size_t bytes;
@@ -62,7 +41,7 @@ static void read_lines(decoding *d, const bl_part *part)
     uint8_t *pixels = NULL;
     if (bl_size_mul(3 * (size_t)columns, (size_t)part->rows, &bytes))
         pixels = bl_scratch_room(d->scratch, BL_SCRATCH_PIXELS, bytes);
-    d->no_memory = !pixels;
+    d->guard.no_memory = !pixels;
     if (!pixels)
         return;
     if (top > 0)
@@ -84,16 +63,16 @@ static void read_lines(decoding *d, const bl_part *part)
     jpeg_finish_decompress(info);
 }
 
-static void decode(decoding *d, const uint8_t *data, size_t len)
+static void decode(void *context)
 {
-    struct jpeg_decompress_struct *info = &d->info;
-    jpeg_create_decompress(info);
-    jpeg_mem_src(info, data, len);
+    decoding *d = context;
+    struct jpeg_decompress_struct *info = &d->guard.info;
+    jpeg_mem_src(info, d->data, d->len);
     jpeg_read_header(info, TRUE);
-    d->too_large = bl_image_too_large(info->image_width, info->image_height);
-    d->other_way =
-        bl_exif_orientation(data, len) > 1 || info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
-    if (d->too_large || d->other_way)
+    d->guard.too_large = bl_image_too_large(info->image_width, info->image_height);
+    d->other_way = bl_exif_orientation(d->data, d->len) > 1 || info->jpeg_color_space == JCS_CMYK ||
+                   info->jpeg_color_space == JCS_YCCK;
+    if (d->guard.too_large || d->other_way)
         return;
     info->scale_num = 1;
     info->scale_denom = bl_jpeg_denominator(info->image_width, info->image_height, d->want->least);
@@ -115,23 +94,10 @@ static void decode(decoding *d, const uint8_t *data, size_t len)
 int bl_jpeg_decode_part(const uint8_t *data, size_t len, const bl_want *want, const char *name, bl_scratch *scratch,
                         bl_picture *out, bool *taken, bl_error *err)
 {
-    decoding d = {.want = want, .scratch = scratch};
+    decoding d = {.data = data, .len = len, .want = want, .scratch = scratch};
     d.ends_well = len >= 2 && data[len - 2] == 0xFF && data[len - 1] == JPEG_EOI;
-    d.info.err = jpeg_std_error(&d.error.base);
-    d.error.base.error_exit = leave;
-    d.error.base.emit_message = note;
-    int code = BL_OK;
-    if (setjmp(d.error.out) == 0)
-        decode(&d, data, len);
-    if (d.error.message[0])
-        code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' is a damaged JPEG image: %s", name, d.error.message);
-    else if (d.too_large)
-        code = bl_image_refuse_size(name, d.info.image_width, d.info.image_height, err);
-    else if (d.no_memory)
-        code = BL_FAIL(err, BL_ERR_NOMEM, "no memory to decode '%s'", name);
-    if (code == BL_ERR_FORMAT)
-        bl_error_remedy(err, "remove or replace the file");
-    jpeg_destroy_decompress(&d.info);
+    int code = bl_jpeg_run(&d.guard, decode, &d, name, err);
+    jpeg_destroy_decompress(&d.guard.info);
     *taken = !d.other_way;
     *out = d.picture;
     return code;

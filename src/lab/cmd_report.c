@@ -57,9 +57,7 @@ int bl_cmd_report(bl_lab *lab, int argc, char **argv)
     const bl_option options[] = {
         {BL_OPT_STRING, 'o', "output", "FILE",
          "Write there, replacing the file as a whole (default: report.html, or the picture's name).", &output, 0, 0},
-        {BL_OPT_STRING, 0, "picture", "NAME",
-         "Write one picture alone, as SVG: throughput, step_time, residuals, memory, differences or timeline.",
-         &picture, 0, 0},
+        {BL_OPT_STRING, 0, "picture", "NAME", "Write one picture alone, as SVG: " BL_PICTURES ".", &picture, 0, 0},
         {BL_OPT_STRING, 0, "db", "FILE", "The database of experiments (default: batchlab.db).", &db, 0, 0},
     };
     const bl_command command = {

@@ -59,12 +59,8 @@ int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refres
 
 static int draw(const loaded *l, const char *picture, bl_arena *arena, bl_str *out, bl_error *err)
 {
-    static const char *const names[] = {"throughput", "step_time", "residuals", "memory", "differences", "timeline"};
     bl_chart charts[BL_CHARTS_MAX];
     size_t n = 0;
-    bool known = false;
-    for (size_t i = 0; i < BL_ARRAY_LEN(names); i++)
-        known = known || strcmp(names[i], picture) == 0;
     int code = bl_charts_make(l->list, l->n, arena, charts, &n, err);
     for (size_t i = 0; code == BL_OK && i < n; i++)
         if (strcmp(charts[i].id, picture) == 0) {
@@ -73,9 +69,8 @@ static int draw(const loaded *l, const char *picture, bl_arena *arena, bl_str *o
         }
     if (code != BL_OK)
         return code;
-    BL_FAIL(err, BL_ERR_USAGE, known ? "there are no data for the picture '%s'" : "there is no picture '%s'", picture);
-    bl_error_remedy(err, known ? "differences and timeline want one experiment; batchlab show --all tells what there is"
-                               : "throughput, step_time, residuals, memory, differences or timeline");
+    BL_FAIL(err, BL_ERR_USAGE, "there is no picture '%s', or no data for it", picture);
+    bl_error_remedy(err, "%s; the last two want one experiment", BL_PICTURES);
     return BL_ERR_USAGE;
 }
 

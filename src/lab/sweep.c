@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "lab/interrupt.h"
@@ -29,6 +30,8 @@ typedef struct sitting {
     size_t n_before; /* trials stored by earlier sittings */
     size_t first_block_ok, first_block_ran;
     bl_str label;
+    int64_t page_ns; /* when the live page was last written; 0: not yet */
+    bool page_failed;
     bl_sweep_outcome *outcome;
 } sitting;
 
@@ -156,6 +159,21 @@ static int open_log(const sitting *s, int *fd, bl_error *err)
     return code;
 }
 
+/* Loads and judges the whole experiment, so no oftener than a reader's page asks for it. A page that cannot be written
+ * ends no sweep: it is said once, and again at the end. */
+static void renew_page(sitting *s)
+{
+    int64_t now_ns = bl_clock_ns();
+    if (!s->sweep->page || s->page_failed || (s->page_ns > 0 && now_ns - s->page_ns < BL_PAGE_REFRESH_S * BL_NS_PER_S))
+        return;
+    bl_error err = {0};
+    s->page_ns = now_ns;
+    s->page_failed =
+        bl_page_file_write(s->sweep->store, &s->sweep->id, 1, BL_PAGE_REFRESH_S, s->sweep->page, &err) != BL_OK;
+    if (s->page_failed)
+        bl_log_warn("no live page: %s", err.message);
+}
+
 static int store_result(sitting *s, const bl_trial_result *result, bl_error *err)
 {
     const bl_sweep_spec *spec = s->sweep->spec;
@@ -171,8 +189,8 @@ static int store_result(sitting *s, const bl_trial_result *result, bl_error *err
         code = bl_store_add_trial(s->sweep->store, s->sweep->id, &record, NULL, err);
     if (code == BL_OK)
         say_result(s, &record);
-    if (code == BL_OK && s->sweep->page)
-        code = bl_page_file_write(s->sweep->store, &s->sweep->id, 1, BL_PAGE_REFRESH_S, s->sweep->page, err);
+    if (code == BL_OK)
+        renew_page(s);
     bl_arena_clear(&arena);
     return code;
 }

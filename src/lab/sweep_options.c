@@ -55,8 +55,7 @@ static int fill_table(bl_sweep_options *o, bl_option *table)
          &o->driving.progress, 0, 0},
         {BL_OPT_STRINGS, 0, "progress-regex", "REGEX",
          "Read progress lines by this pattern alone; its group (?<done>...) is the counter (PCRE2; may be given "
-         "several "
-         "times).",
+         "several times).",
          &o->driving.progress_regexes, 0, 0},
         {BL_OPT_STRING, 0, "progress-unit", "UNIT", "What the counter counts: steps or samples (default: steps).",
          &o->driving.progress_unit, 0, 0},
@@ -65,13 +64,11 @@ static int fill_table(bl_sweep_options *o, bl_option *table)
          &o->driving.pty, 0, 0},
         {BL_OPT_STRINGS, 0, "oom-pattern", "REGEX",
          "Output of a failing program that means that memory is out, besides what is known (PCRE2; may be given "
-         "several "
-         "times).",
+         "several times).",
          &o->driving.oom_patterns, 0, 0},
         {BL_OPT_STRING, 0, "rules", "FILE",
          "Further such patterns, a line each: device_oom, host_oom, shm, limit, crash, ambiguous, timeout or none, and "
-         "the "
-         "pattern.",
+         "the pattern.",
          &o->driving.rules_file, 0, 0},
 
         {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},

@@ -184,6 +184,9 @@ static void add_line(maker *m, bl_chart *chart, const bl_chart_series *points, d
 static void make_batch_chart(maker *m, bl_chart chart, quantity q, const char *unit)
 {
     size_t room = 0, color = 0;
+    chart.x_label = "batch size";
+    chart.special = "power of two";
+    chart.batch_axis = true;
     for (size_t k = 0; k < m->n; k++)
         room += 2 * n_others(m->analyses[k]);
     chart.series = take(m, room, sizeof *chart.series);
@@ -218,47 +221,35 @@ static void make_batch_charts(maker *m)
     make_batch_chart(m,
                      (bl_chart){.id = "throughput",
                                 .title = "Throughput over batch size",
-                                .x_label = "batch size",
                                 .y_label = per_run ? "seconds a run" : "samples/s",
                                 .caption = "Each point with its interval over the blocks. Intervals hold what the "
                                            "machine did between blocks: that two overlap does not make their sizes "
                                            "equal.",
-                                .special = "power of two",
-                                .batch_axis = true,
                                 .band = NAN},
                      RATE, per_run ? "s a run" : "samples/s");
     make_batch_chart(m,
                      (bl_chart){.id = "step_time",
                                 .title = "Time of a step over batch size",
-                                .x_label = "batch size",
                                 .y_label = "ms a step",
                                 .caption = "Median step of the warm part; the line is a fixed cost and a cost a "
                                            "sample, fitted robustly.",
-                                .special = "power of two",
-                                .batch_axis = true,
                                 .from_zero = true,
                                 .band = NAN},
                      STEP_MS, "ms");
     make_batch_chart(m,
                      (bl_chart){.id = "residuals",
                                 .title = "Step time: what the fit leaves",
-                                .x_label = "batch size",
                                 .y_label = "measured over fitted, %",
                                 .caption = "Where powers of two were special, they would lie together below 0. The "
                                            "band is the margin.",
-                                .special = "power of two",
-                                .batch_axis = true,
                                 .band = 100 * m->analyses[0]->experiment->margin},
                      RESIDUAL, "%");
     make_batch_chart(m,
                      (bl_chart){.id = "memory",
                                 .title = "Peak memory over batch size",
-                                .x_label = "batch size",
                                 .y_label = "GiB of the process tree",
                                 .caption = "Host memory: the largest of a size's trials that went well, and a "
                                            "straight line through them.",
-                                .special = "power of two",
-                                .batch_axis = true,
                                 .from_zero = true,
                                 .band = NAN},
                      MEMORY_GIB, "GiB");

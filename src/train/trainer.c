@@ -140,7 +140,7 @@ int bl_trainer_fill_cache(bl_trainer *t, const volatile int *stop, bl_cache_repo
                                 .limit_b = o->cache_limit_b,
                                 .splits = {true, o->eval_every > 0},
                                 .views = {view, {.size = view.size}},
-                                .n_threads = (int)o->threads,
+                                .n_threads = o->threads > 0 ? (int)o->threads : bl_cpu_allowed_threads(),
                                 .stop = stop};
     return bl_cache_fill(t->dataset, &options, report, err);
 }

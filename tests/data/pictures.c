@@ -117,3 +117,11 @@ void picture_clear(picture_file *file)
     free(file->data);
     *file = (picture_file){0};
 }
+
+uint64_t hash_bytes(uint64_t hash, const void *data, size_t len)
+{
+    const uint8_t *bytes = data;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ bytes[i]) * 1099511628211u;
+    return hash;
+}

@@ -25,4 +25,7 @@ picture_file picture_jpeg(picture_kind kind, int width, int height);
 picture_file picture_png(picture_kind kind, int width, int height);
 void picture_clear(picture_file *file);
 
+/* FNV-1a going on from `hash`: whether two sequences of batches are the same to the bit. */
+uint64_t hash_bytes(uint64_t hash, const void *data, size_t len);
+
 #endif

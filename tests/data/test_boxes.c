@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/loader.h"
+#include "pictures.h"
 
 enum { SIZE = 32 };
 
@@ -26,14 +27,6 @@ static bl_loader *loader_of(const bl_dataset *dataset, bl_loader_options options
     return loader;
 }
 
-static uint64_t hash_of(uint64_t hash, const void *data, size_t len)
-{
-    const uint8_t *bytes = data;
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ bytes[i]) * 1099511628211u;
-    return hash;
-}
-
 static uint64_t hash_of_epochs(const bl_dataset *dataset, bl_loader_options options)
 {
     bl_loader *loader = loader_of(dataset, options);
@@ -43,9 +36,9 @@ static uint64_t hash_of_epochs(const bl_dataset *dataset, bl_loader_options opti
         bl_batch batch;
         bl_loader_start_epoch(loader, epoch);
         while (bl_loader_next(loader, &batch, NULL)) {
-            hash = hash_of(hash, batch.images, n * 3 * SIZE * SIZE * sizeof(float));
-            hash = hash_of(hash, batch.targets, n * (size_t)options.boxes_per_image * 6 * sizeof(float));
-            hash = hash_of(hash, &batch.n_targets, sizeof batch.n_targets);
+            hash = hash_bytes(hash, batch.images, n * 3 * SIZE * SIZE * sizeof(float));
+            hash = hash_bytes(hash, batch.targets, n * (size_t)options.boxes_per_image * 6 * sizeof(float));
+            hash = hash_bytes(hash, &batch.n_targets, sizeof batch.n_targets);
         }
     }
     bl_loader_free(loader);

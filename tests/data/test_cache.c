@@ -80,14 +80,6 @@ static bl_cache_report filled(bl_dataset *dataset, bl_cache_mode mode, uint64_t 
     return report;
 }
 
-static uint64_t hash_of(uint64_t hash, const void *data, size_t len)
-{
-    const uint8_t *bytes = data;
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ bytes[i]) * 1099511628211u;
-    return hash;
-}
-
 static uint64_t hash_of_batches(const bl_dataset *dataset, bl_augment augment, int workers, int prefetch)
 {
     bl_loader_options options = {.batch = 4,
@@ -105,11 +97,11 @@ static uint64_t hash_of_batches(const bl_dataset *dataset, bl_augment augment, i
         bl_batch batch;
         bl_loader_start_epoch(loader, epoch);
         while (bl_loader_next(loader, &batch, &err)) {
-            hash = hash_of(hash, batch.images, (size_t)options.batch * 3 * SIZE * SIZE * sizeof(float));
+            hash = hash_bytes(hash, batch.images, (size_t)options.batch * 3 * SIZE * SIZE * sizeof(float));
             if (batch.targets)
-                hash = hash_of(hash, batch.targets, 4 * 30 * 6 * sizeof(float));
+                hash = hash_bytes(hash, batch.targets, 4 * 30 * 6 * sizeof(float));
             else
-                hash = hash_of(hash, batch.labels, 4 * sizeof(int32_t));
+                hash = hash_bytes(hash, batch.labels, 4 * sizeof(int32_t));
         }
         if (err.code != BL_OK)
             fail_msg("%s", err.message);

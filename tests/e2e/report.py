@@ -104,6 +104,14 @@ class Report(LabCase):
         self.lab('sweep', '-q', '-b', '1,2', '-n', '2', '--live', page, '--', 'python3', look, page, '{batch}')
         self.assertEqual({t['outcome'] for t in self.export('2')['trials']}, {'ok'})
         self.lab('sweep', '-q', '-b', '1', '--live', '/nowhere/x.html', *self.train(1), status=3)
+        # A page that can no longer be written costs no trial, but is no success.
+        folder = os.path.join(self.folder, 'gone')
+        os.mkdir(folder)
+        remove = self.write('remove.py', 'import shutil, sys\nshutil.rmtree(sys.argv[1], ignore_errors=True)\n')
+        err = self.lab('sweep', '-b', '1,2', '-n', '2', '--live', os.path.join(folder, 'x.html'), '--', 'python3', remove,
+                       folder, '{batch}', status=3)[1]
+        self.assertEqual(err.count('no live page'), 1, err)
+        self.assertEqual(len(self.export('latest')['trials']), 4)
 
     def test_two_thousand_trials(self):
         self.sweep('-s', '5', batches='15,16')

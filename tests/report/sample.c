@@ -85,3 +85,12 @@ void sample_clear(sample *s)
     bl_analysis_clear(&s->analysis);
     bl_arena_clear(&s->arena);
 }
+
+void sample_fill(sample *s, int64_t blocks)
+{
+    static const double weather[] = {1, 1.02, 0.99, 1.01, 1.005, 0.995};
+    sample_init(s, blocks);
+    for (size_t block = 0; block < (size_t)blocks; block++)
+        for (size_t c = 0; c < 3; c++)
+            sample_add(s, block, c, (c == 0 ? 1.016 : c == 1 ? 1.0 : 1.05) * 0.128 * weather[(block + c) % 6]);
+}

@@ -16,11 +16,7 @@ static size_t n_charts;
 
 static int set_up(void **state)
 {
-    static const double weather[] = {1, 1.02, 0.99, 1.01, 1.005, 0.995};
-    sample_init(&s, 6);
-    for (size_t block = 0; block < 6; block++)
-        for (size_t c = 0; c < 3; c++)
-            sample_add(&s, block, c, (c == 0 ? 1.016 : c == 1 ? 1.0 : 1.05) * 0.128 * weather[(block + c) % 6]);
+    sample_fill(&s, 6);
     s.trials[4].outcome = "crashed";
     s.trials[4].reason = "exit status 3";
     bl_str_init(&out);

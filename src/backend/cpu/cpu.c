@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "graph/op.h"
 
-static int allowed_threads(void)
+int bl_cpu_allowed_threads(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -21,7 +21,7 @@ static int open_cpu(int n_threads, void **state, bl_error *err)
     bl_cpu *cpu = bl_calloc(1, sizeof *cpu);
     if (!cpu)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for the CPU backend");
-    omp_set_num_threads(n_threads > 0 ? n_threads : allowed_threads());
+    omp_set_num_threads(n_threads > 0 ? n_threads : bl_cpu_allowed_threads());
     int code = bl_dnnl_open(&cpu->dnnl, err);
     if (code != BL_OK) {
         free(cpu);

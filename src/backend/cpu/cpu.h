@@ -8,5 +8,7 @@ extern const bl_backend bl_backend_cpu;
 
 /* "oneDNN 2.6.3, avx512, nChw16c": for run headers. Static storage. */
 const char *bl_cpu_describe(void);
+/* Processors that this process may use, at least 1: how many threads an executor has where its options do not say. */
+int bl_cpu_allowed_threads(void);
 
 #endif
