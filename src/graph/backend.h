@@ -4,6 +4,7 @@
 #define BL_GRAPH_BACKEND_H
 
 #include "graph/graph.h"
+#include "graph/precision.h"
 
 /* A node made ready to run. Embedded as the first member of the backend's own struct. */
 typedef struct bl_kernel {
@@ -18,7 +19,8 @@ typedef struct bl_kernel {
 
 typedef struct bl_backend {
     const char *name;
-    int (*open)(int n_threads, void **state, bl_error *err); /* called once an executor */
+    /* Called once an executor. BL_ERR_USAGE where the machine lacks the precision. */
+    int (*open)(int n_threads, bl_precision precision, void **state, bl_error *err);
     void (*close)(void *state);
     /* Sets the layouts of all values and inserts `copy` nodes where producer and consumer disagree. */
     int (*assign_layouts)(void *state, bl_graph *graph, bl_error *err);

@@ -148,7 +148,7 @@ int bl_exec_new(const bl_backend *backend, bl_graph *graph, const bl_exec_option
     exec->graph = graph;
     if (options)
         exec->options = *options;
-    int code = backend->open(exec->options.n_threads, &exec->state, err);
+    int code = backend->open(exec->options.n_threads, exec->options.precision, &exec->state, err);
     if (code == BL_OK)
         code = transform(exec, err);
     if (code == BL_OK)

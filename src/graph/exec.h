@@ -13,6 +13,7 @@ typedef struct bl_exec bl_exec;
 typedef struct bl_exec_options {
     int n_threads;           /* 0: all the process may use */
     bool no_fuse;            /* leave normalisation, activation and what reads them apart (for tests) */
+    bl_precision precision;  /* of products */
     bl_recompute recompute;  /* what the backward pass computes again instead of keeping it */
     bool no_reuse;           /* give every temporary its own memory (for tests) */
     bool profile;            /* time every node */

@@ -47,7 +47,8 @@ static void say_hello(session *s)
 {
     char program[96];
     snprintf(program, sizeof program, "batchlab-train %s", s->options.model->name);
-    batchlab_marker_hello(&s->marker, program, BATCHLAB_VERSION, "f32", 1, s->options.batch);
+    batchlab_marker_hello(&s->marker, program, BATCHLAB_VERSION, bl_precision_name(s->options.precision), 1,
+                          s->options.batch);
 }
 
 static void say_set_up(session *s)

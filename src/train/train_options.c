@@ -12,7 +12,7 @@
 /* What is still text after parsing. */
 typedef struct raw {
     bl_learn_raw learn;
-    const char *augment, *recompute, *cache;
+    const char *augment, *recompute, *precision, *cache;
     bool eval;
 } raw;
 
@@ -60,6 +60,12 @@ static int machine_rows(bl_train_options *o, raw *r, bl_option *table)
         {BL_OPT_GROUP, 0, NULL, NULL, "On what", NULL, 0, 0},
         {BL_OPT_INT, 0, "threads", "N", "Threads that compute (default: all processors that may be used).", &o->threads,
          1, 1024},
+        {BL_OPT_STRING, 0, "precision", "WHAT",
+         "What the factors of matrix products and dense convolutions are rounded to: float32 (not at all), bfloat16 "
+         "(on "
+         "processors that multiply it; sums, storage and all else stay float32) or bfloat16-emulated (the same "
+         "roundings on any processor, no faster than float32) (default: float32).",
+         &r->precision, 0, 0},
         {BL_OPT_STRING, 0, "recompute", "WHAT",
          "Activations computed again in the backward pass rather than kept: none, cheap (of normalisations and "
          "activations: hardly any time) or all (also of convolutions: about a third of time) (default: cheap). "
@@ -173,6 +179,9 @@ static int take_words(bl_train_options *o, raw *r, bl_error *err)
         bl_error_remedy(err, "--augment %s", detects ? "mosaic" : "crop");
         return BL_ERR_USAGE;
     }
+    r->precision = r->precision ? r->precision : "float32";
+    if (!bl_precision_from_name(r->precision, &o->precision))
+        return bl_options_no_such("--precision", r->precision, "float32, bfloat16, bfloat16-emulated", err);
     r->recompute = r->recompute ? r->recompute : "cheap";
     if (!bl_recompute_from_name(r->recompute, &o->recompute))
         return bl_options_no_such("--recompute", r->recompute, "none, cheap, all", err);

@@ -10,6 +10,7 @@
 #include "data/cache.h"
 #include "data/dataset.h"
 #include "data/loader.h"
+#include "graph/precision.h"
 #include "graph/recompute.h"
 #include "model/model.h"
 #include "optim/optim.h"
@@ -49,6 +50,7 @@ typedef struct bl_train_options {
     int64_t checkpoint_every;                            /* steps; 0: epochs */
     bool resume, new_head;
     bl_recompute recompute;
+    bl_precision precision;
     bool quiet, profile;
     bool memory_plan;
     bool help, list_models; /* nothing else is checked then */

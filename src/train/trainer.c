@@ -79,6 +79,7 @@ static int make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, bl_e
         build_classifier(t, graph, images, mode, batch);
     bl_exec_options options = {.n_threads = (int)o->threads,
                                .profile = o->profile && mode == BL_MODE_TRAIN,
+                               .precision = o->precision,
                                .recompute = o->recompute,
                                .seed = (uint64_t)o->seed};
     return bl_exec_new(&bl_backend_cpu, graph, &options, out, err);

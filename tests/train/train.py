@@ -250,6 +250,23 @@ class Train(TrainerCase):
         self.assertIn('conv2d', out)
         self.assertIn('ms a step', out)
 
+    def test_precision(self):
+        exact = self.losses('-b', '8', '--steps', '3')
+        rounded = self.losses('-b', '8', '--steps', '3', '--precision', 'bfloat16-emulated')
+        self.assertEqual(len(rounded), 3)
+        self.assertNotEqual(exact, rounded)
+        self.assertLess(abs(exact[0] - rounded[0]), 0.02 * exact[0])
+        self.refuse(['tiny_cnn', '--precision', 'float16'], ['float16'])
+        process = self.start('tiny_cnn', '-b', '8', '--steps', '1', '--no-eval', '--precision', 'bfloat16')
+        _, err = process.communicate(timeout=60)
+        with open('/proc/cpuinfo', encoding='ascii', errors='replace') as f:
+            able = re.search(r'\b(avx512_bf16|amx_bf16)\b', f.read())
+        if not able:  # where it is able, the system's oneDNN may still be too old
+            self.assertEqual(process.returncode, 2, err)
+        if process.returncode != 0:
+            self.assertIn('has no bfloat16', err)
+            self.assertIn('try: --precision float32', err)
+
     def test_planned_memory_is_what_it_takes(self):
         # Large enough that what a process takes besides matters little: file pages and their counting differ by machine.
         # Test runners have malloc fill what it gives, so that batches would be resident before training touches them.

@@ -16,17 +16,21 @@ int bl_cpu_allowed_threads(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-static int open_cpu(int n_threads, void **state, bl_error *err)
+static int open_cpu(int n_threads, bl_precision precision, void **state, bl_error *err)
 {
     bl_cpu *cpu = bl_calloc(1, sizeof *cpu);
     if (!cpu)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for the CPU backend");
     omp_set_num_threads(n_threads > 0 ? n_threads : bl_cpu_allowed_threads());
     int code = bl_dnnl_open(&cpu->dnnl, err);
+    if (code == BL_OK && precision == BL_PRECISION_BFLOAT16)
+        code = bl_dnnl_require_bfloat16(cpu->dnnl, err);
     if (code != BL_OK) {
+        bl_dnnl_close(cpu->dnnl);
         free(cpu);
         return code;
     }
+    cpu->precision = precision;
     cpu->block = bl_dnnl_preferred_block(cpu->dnnl);
     *state = cpu;
     return BL_OK;

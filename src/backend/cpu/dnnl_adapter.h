@@ -1,5 +1,5 @@
-/* All that the project asks of oneDNN: convolutions and matrix products in float32. The only place that knows its API,
- * which differs between 2.x and 3.x. */
+/* All that the project asks of oneDNN: convolutions and matrix products. Behind it lie the only files that know its
+ * API, which differs between 2.x and 3.x. */
 #ifndef BL_BACKEND_CPU_DNNL_ADAPTER_H
 #define BL_BACKEND_CPU_DNNL_ADAPTER_H
 
@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "graph/precision.h"
 
 typedef struct bl_dnnl bl_dnnl; /* engine and stream */
 
@@ -16,20 +17,26 @@ void bl_dnnl_close(bl_dnnl *dnnl);
 const char *bl_dnnl_version(void);
 /* The channel block (8 or 16) of the layout that oneDNN picks for a convolution when left free on this machine. */
 int bl_dnnl_preferred_block(bl_dnnl *dnnl);
+/* BL_ERR_USAGE, with a remedy, where oneDNN offers no convolutions in bfloat16 on this processor. */
+int bl_dnnl_require_bfloat16(bl_dnnl *dnnl, bl_error *err);
 
 typedef struct bl_dnnl_conv_desc {
     int n, c, h, w, o, oh, ow;
     int kernel[2], stride[2], pad[2], dilation[2], groups;
     bool bias;
     bool plain_x; /* x is plain NCHW, not blocked */
+    bool rows;    /* x and y are plain NHWC: with h = 1 and a kernel of 1 x 1, matrices of w rows */
+    bool add;     /* forward: to what y holds */
     int block;    /* of x and y */
+    bl_precision precision;
 } bl_dnnl_conv_desc;
 
 typedef enum bl_dnnl_conv_kind { BL_DNNL_FORWARD, BL_DNNL_GRAD_DATA, BL_DNNL_GRAD_WEIGHTS } bl_dnnl_conv_kind;
 
-/* A convolution made ready. Weights come and go plain (O, C / groups, kh, kw); inside they take the form that oneDNN
- * chose. keep_weights: the reordered weights are held between runs and renewed when told to (evaluation); else they
- * live in the scratch of one run (training, where they change each time). */
+/* A convolution made ready. All tensors are float32 whatever the precision: factors are rounded in the scratch. Weights
+ * come and go plain (O, C / groups, kh, kw); inside they take the form that oneDNN chose. keep_weights: the reordered
+ * weights are held between runs and renewed when told to (evaluation); else they live in the scratch of one run
+ * (training, where they change each time). */
 typedef struct bl_dnnl_conv bl_dnnl_conv;
 
 int bl_dnnl_conv_new(bl_dnnl *dnnl, const bl_dnnl_conv_desc *desc, bl_dnnl_conv_kind kind, bool keep_weights,

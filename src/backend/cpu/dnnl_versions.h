@@ -1,5 +1,5 @@
 /* What differs between the major versions of oneDNN: descriptors of tensors and of convolutions. Of use for
- * dnnl_adapter.c alone. */
+ * dnnl_conv.c alone. */
 #ifndef BL_BACKEND_CPU_DNNL_VERSIONS_H
 #define BL_BACKEND_CPU_DNNL_VERSIONS_H
 
@@ -28,12 +28,18 @@ static void clear_tensors(tensors *t)
     dnnl_memory_desc_destroy(t->y);
 }
 
-static dnnl_status_t make_desc(dnnl_memory_desc_t *out, int n_dims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+static dnnl_status_t make_desc(dnnl_memory_desc_t *out, int n_dims, const dnnl_dims_t dims, dnnl_data_type_t type,
+                               dnnl_format_tag_t tag)
 {
-    return dnnl_memory_desc_create_with_tag(out, n_dims, dims, dnnl_f32, tag);
+    return dnnl_memory_desc_create_with_tag(out, n_dims, dims, type, tag);
 }
 
 #define DESC(tensors, name) (&(tensors)->name)
+
+static dnnl_status_t append_sum(dnnl_post_ops_t post_ops)
+{
+    return dnnl_post_ops_append_sum(post_ops, 1, 0, dnnl_data_type_undef);
+}
 
 static size_t inner_block(desc_ref desc)
 {
@@ -52,12 +58,18 @@ static void clear_tensors(tensors *t)
 {
 }
 
-static dnnl_status_t make_desc(dnnl_memory_desc_t *out, int n_dims, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+static dnnl_status_t make_desc(dnnl_memory_desc_t *out, int n_dims, const dnnl_dims_t dims, dnnl_data_type_t type,
+                               dnnl_format_tag_t tag)
 {
-    return dnnl_memory_desc_init_by_tag(out, n_dims, dims, dnnl_f32, tag);
+    return dnnl_memory_desc_init_by_tag(out, n_dims, dims, type, tag);
 }
 
 #define DESC(tensors, name) ((tensors)->name = &(tensors)->name##_desc)
+
+static dnnl_status_t append_sum(dnnl_post_ops_t post_ops)
+{
+    return dnnl_post_ops_append_sum(post_ops, 1);
+}
 
 static size_t inner_block(desc_ref desc)
 {

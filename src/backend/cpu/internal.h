@@ -9,6 +9,7 @@
 typedef struct bl_cpu {
     bl_dnnl *dnnl;
     int block; /* channels a block in images */
+    bl_precision precision;
 } bl_cpu;
 
 bool bl_cpu_is_depthwise(const bl_graph *graph, const bl_node *node);
@@ -39,6 +40,12 @@ typedef struct bl_cpu_conv {
     bool bias;
 } bl_cpu_conv;
 bl_cpu_conv bl_cpu_conv_of(const bl_node *node);
+
+/* oneDNN's convolution for the kernel, with its scratch and label. */
+int bl_cpu_make_conv(bl_cpu *cpu, const bl_graph *graph, const bl_dnnl_conv_desc *desc, bl_dnnl_conv_kind kind,
+                     bl_cpu_kernel *kernel, bl_error *err);
+/* Have the parameters changed since this was last asked of the kernel? */
+bool bl_cpu_weights_changed(bl_cpu_kernel *kernel);
 
 /* True where the node is a convolution that these kernels do, and do better. */
 bool bl_cpu_lower_winograd(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel);

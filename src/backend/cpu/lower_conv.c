@@ -43,14 +43,19 @@ static int run_depthwise(bl_kernel *base, void *const *in, void *const *out, voi
     return BL_OK;
 }
 
-static int run_forward(bl_kernel *base, void *const *in, void *const *out, void *scratch, bl_error *err)
+bool bl_cpu_weights_changed(bl_cpu_kernel *k)
 {
-    bl_cpu_kernel *k = (bl_cpu_kernel *)base;
     uint64_t version = bl_params_version(k->graph->params);
     bool changed = !k->ran || version != k->params_version;
     k->ran = true;
     k->params_version = version;
-    return bl_dnnl_conv_forward(k->conv, in[0], in[1], in[2], out[0], scratch, changed, err);
+    return changed;
+}
+
+static int run_forward(bl_kernel *base, void *const *in, void *const *out, void *scratch, bl_error *err)
+{
+    bl_cpu_kernel *k = (bl_cpu_kernel *)base;
+    return bl_dnnl_conv_forward(k->conv, in[0], in[1], in[2], out[0], scratch, bl_cpu_weights_changed(k), err);
 }
 
 static int run_grad_data(bl_kernel *base, void *const *in, void *const *out, void *scratch, bl_error *err)
@@ -61,6 +66,18 @@ static int run_grad_data(bl_kernel *base, void *const *in, void *const *out, voi
 static int run_grad_weights(bl_kernel *base, void *const *in, void *const *out, void *scratch, bl_error *err)
 {
     return bl_dnnl_conv_grad_weights(((bl_cpu_kernel *)base)->conv, in[0], in[1], out[0], out[1], scratch, err);
+}
+
+int bl_cpu_make_conv(bl_cpu *cpu, const bl_graph *graph, const bl_dnnl_conv_desc *desc, bl_dnnl_conv_kind kind,
+                     bl_cpu_kernel *kernel, bl_error *err)
+{
+    int code = bl_dnnl_conv_new(cpu->dnnl, desc, kind, graph->mode == BL_MODE_EVAL, &kernel->conv, err);
+    if (code != BL_OK)
+        return code;
+    kernel->base.scratch_b = bl_dnnl_conv_scratch_b(kernel->conv);
+    kernel->base.kept_b = bl_dnnl_conv_kept_b(kernel->conv);
+    kernel->base.label = bl_dnnl_conv_implementation(kernel->conv);
+    return BL_OK;
 }
 
 static int lower_dense(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel, bl_error *err)
@@ -83,7 +100,8 @@ static int lower_dense(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
                               .groups = a->groups,
                               .bias = v.bias,
                               .plain_x = plain_x,
-                              .block = cpu->block};
+                              .block = cpu->block,
+                              .precision = cpu->precision};
     bl_dnnl_conv_kind kind = BL_DNNL_FORWARD;
     kernel->base.run = run_forward;
     if (node->op == &bl_op_conv2d_grad_data) {
@@ -93,13 +111,7 @@ static int lower_dense(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, 
         kind = BL_DNNL_GRAD_WEIGHTS;
         kernel->base.run = run_grad_weights;
     }
-    int code = bl_dnnl_conv_new(cpu->dnnl, &desc, kind, graph->mode == BL_MODE_EVAL, &kernel->conv, err);
-    if (code != BL_OK)
-        return code;
-    kernel->base.scratch_b = bl_dnnl_conv_scratch_b(kernel->conv);
-    kernel->base.kept_b = bl_dnnl_conv_kept_b(kernel->conv);
-    kernel->base.label = bl_dnnl_conv_implementation(kernel->conv);
-    return BL_OK;
+    return bl_cpu_make_conv(cpu, graph, &desc, kind, kernel, err);
 }
 
 int bl_cpu_lower_conv(bl_cpu *cpu, const bl_graph *graph, const bl_node *node, bl_cpu_kernel *kernel, bl_error *err)

@@ -64,7 +64,8 @@ bool bl_cpu_lower_winograd(bl_cpu *cpu, const bl_graph *graph, const bl_node *no
 {
     static const char *const labels[BL_K_N_ISA] = {"winograd:portable", "winograd:avx2", "winograd:avx512"};
     int threads = omp_get_max_threads();
-    if (!is_known(graph, node))
+    /* Its transforms would round at other places than a direct convolution does. */
+    if (cpu->precision != BL_PRECISION_FLOAT32 || !is_known(graph, node))
         return false;
     bl_k_wino shape = shape_of(graph, node, cpu->block, threads);
     bl_k_wino_kind kind = kind_of(node);
