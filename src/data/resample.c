@@ -123,6 +123,68 @@ const bl_resample_loops *bl_resample_choose(void)
     return &bl_resample_portable;
 }
 
+/* What both ways of going through a picture need. */
+typedef struct pass {
+    const bl_resample_loops *loops;
+    const bl_axis *across, *down;
+    const bl_planes *out;
+    const uint8_t *from; /* of the first column that is used, in the picture's first line */
+    size_t stride;       /* bytes of a line */
+    int top;             /* the picture's first line */
+    float *row;          /* room for one line of it */
+    size_t n;            /* floats of that: 3 a column */
+} pass;
+
+static const uint8_t *line_of(const pass *p, int y)
+{
+    return p->from + (size_t)(y - p->top) * p->stride;
+}
+
+/* Where it shrinks: first down, then across. Lines of the source are summed as bytes lie, and nothing is stored but one
+ * line. */
+static void down_then_across(const pass *p)
+{
+    for (int y = 0; y < p->down->len; y++) {
+        const float *weight = p->down->weight + (size_t)y * (size_t)p->down->n;
+        p->loops->down(line_of(p, p->down->first[y]), p->stride, weight, p->down->count[y], p->n, p->row);
+        p->loops->across(p->row, p->across, p->out, p->out->at + (size_t)(p->down->from + y) * p->out->stride);
+    }
+}
+
+enum { RING_MAX = 4 }; /* taps of an axis that does not shrink are 3 at most */
+
+/* Where it grows: first across, since the source has fewer lines. The last few of these are kept, in planes. */
+static void across_then_down(const pass *p, float *ring)
+{
+    static const float one = 1;
+    const bl_planes *out = p->out;
+    size_t width = out->mirror ? (size_t)out->mirror : (size_t)(p->across->from + p->across->len), line = 3 * width;
+    size_t first = (size_t)(out->mirror ? out->mirror - p->across->from - p->across->len : p->across->from);
+    int held[RING_MAX] = {-1, -1, -1, -1};
+    bl_planes planes = {.plane = width, .scale = {1, 1, 1}, .mirror = out->mirror};
+    for (int y = 0; y < p->down->len; y++) {
+        const float *weight = p->down->weight + (size_t)y * (size_t)p->down->n, *rows[RING_MAX];
+        int taps = p->down->count[y];
+        for (int k = 0; k < taps; k++) {
+            int source = p->down->first[y] + k, slot = source % RING_MAX;
+            float *at = ring + (size_t)slot * line;
+            if (held[slot] != source) {
+                p->loops->down(line_of(p, source), p->stride, &one, 1, p->n, p->row);
+                p->loops->across(p->row, p->across, &planes, at);
+                held[slot] = source;
+            }
+            rows[k] = at + first;
+        }
+        float *to = out->at + (size_t)(p->down->from + y) * out->stride + first;
+        for (int c = 0; c < 3; c++) {
+            p->loops->blend(rows, weight, taps, (size_t)p->across->len, out->scale[c], out->bias[c],
+                            to + (size_t)c * out->plane);
+            for (int k = 0; k < taps; k++)
+                rows[k] += width;
+        }
+    }
+}
+
 int bl_resample(const bl_picture *picture, const bl_axis *across, const bl_axis *down, const bl_planes *out,
                 bl_scratch *scratch, bl_error *err)
 {
@@ -132,18 +194,26 @@ int bl_resample(const bl_picture *picture, const bl_axis *across, const bl_axis 
     if (across->begin < part->left || across->end > part->left + part->columns || down->begin < part->top ||
         down->end > part->top + part->rows)
         return BL_FAIL(err, BL_ERR_INTERNAL, "a part of an image is resized that is not there");
-    const bl_resample_loops *loops = bl_resample_choose();
-    size_t n = 3 * (size_t)(across->end - across->begin), stride = 3 * (size_t)part->columns;
-    float *row = bl_scratch_room(scratch, BL_SCRATCH_ROW, (n + 4) * sizeof *row);
-    if (!row)
+    pass p = {.loops = bl_resample_choose(),
+              .across = across,
+              .down = down,
+              .out = out,
+              .from = picture->pixels + 3 * (size_t)(across->begin - part->left),
+              .stride = 3 * (size_t)part->columns,
+              .top = part->top,
+              .n = 3 * (size_t)(across->end - across->begin)};
+    bool grows = down->end - down->begin < down->len && down->n < RING_MAX;
+    size_t width = out->mirror ? (size_t)out->mirror : (size_t)(across->from + across->len);
+    float *ring = NULL;
+    p.row = bl_scratch_room(scratch, BL_SCRATCH_ROW, (p.n + 4) * sizeof *p.row);
+    if (grows)
+        ring = bl_scratch_room(scratch, BL_SCRATCH_RING, RING_MAX * 3 * width * sizeof *ring);
+    if (!p.row || (grows && !ring))
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory to resize an image");
-    memset(row + n, 0, 4 * sizeof *row);
-    const uint8_t *from = picture->pixels + 3 * (size_t)(across->begin - part->left);
-    /* First down, then across: of a source line, only the part that is wanted is ever read, and lines are long. */
-    for (int y = 0; y < down->len; y++) {
-        const uint8_t *top = from + (size_t)(down->first[y] - part->top) * stride;
-        loops->down(top, stride, down->weight + (size_t)y * (size_t)down->n, down->count[y], n, row);
-        loops->across(row, across, out, out->at + (size_t)(down->from + y) * out->stride);
-    }
+    memset(p.row + p.n, 0, 4 * sizeof *p.row);
+    if (grows)
+        across_then_down(&p, ring);
+    else
+        down_then_across(&p);
     return BL_OK;
 }

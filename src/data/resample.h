@@ -64,6 +64,9 @@ typedef struct bl_resample_loops {
     /* One output line: row is [columns from across->begin on][3], and 4 floats may be read after it. line: in plane 0.
      */
     void (*across)(const float *row, const bl_axis *across, const bl_planes *out, float *line);
+    /* out[i] = scale * (the sum over k < n_taps of weight[k] * rows[k][i]) + bias, for i < n */
+    void (*blend)(const float *const *rows, const float *weight, int n_taps, size_t n, float scale, float bias,
+                  float *out);
 } bl_resample_loops;
 
 extern const bl_resample_loops bl_resample_portable;

@@ -2,7 +2,7 @@
  * and BL_RESAMPLE_ISA its name for people. */
 #include "data/resample.h"
 
-#ifdef __AVX2__
+#if defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -94,18 +94,33 @@ static inline void put_quad(float *at, quad v, int mirrored)
     *(quad *)at = mirrored ? turned : v;
 }
 
+/* From four pixels to the channels of four. */
+static inline void transpose(const quad p[4], quad out[3])
+{
+#ifdef __SSE2__
+    __m128 a = (__m128)p[0], b = (__m128)p[1], c = (__m128)p[2], d = (__m128)p[3];
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    out[0] = (quad)a;
+    out[1] = (quad)b;
+    out[2] = (quad)c;
+#else
+    for (int c = 0; c < 3; c++)
+        for (int j = 0; j < 4; j++)
+            out[c][j] = p[j][c];
+#endif
+}
+
 static void across(const float *row, const bl_axis *a, const bl_planes *out, float *line)
 {
     int i = 0;
     for (; i + 4 <= a->len; i += 4) {
-        quad p[4];
+        quad p[4], v[3];
         for (int j = 0; j < 4; j++)
             p[j] = one_pixel(row, a, i + j);
+        transpose(p, v);
         size_t x = place(a, out, out->mirror ? i + 3 : i);
-        for (int c = 0; c < 3; c++) {
-            quad v = {p[0][c], p[1][c], p[2][c], p[3][c]};
-            put_quad(line + (size_t)c * out->plane + x, v * out->scale[c] + out->bias[c], out->mirror);
-        }
+        for (int c = 0; c < 3; c++)
+            put_quad(line + (size_t)c * out->plane + x, v[c] * out->scale[c] + out->bias[c], out->mirror);
     }
     for (; i < a->len; i++) {
         quad p = one_pixel(row, a, i);
@@ -114,4 +129,22 @@ static void across(const float *row, const bl_axis *a, const bl_planes *out, flo
     }
 }
 
-const bl_resample_loops BL_RESAMPLE_NAME = {.name = BL_RESAMPLE_ISA, .down = down, .across = across};
+/* Two taps are the rule. */
+static void blend_two(const float *restrict a, const float *restrict b, float wa, float wb, size_t n, float bias,
+                      float *restrict out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = wa * a[i] + (wb * b[i] + bias);
+}
+
+static void blend(const float *const *rows, const float *weight, int n_taps, size_t n, float scale, float bias,
+                  float *out)
+{
+    float first = weight[0] * scale, second = n_taps > 1 ? weight[1] * scale : 0;
+    blend_two(rows[0], rows[n_taps > 1 ? 1 : 0], first, second, n, bias, out);
+    for (int k = 2; k < n_taps; k++)
+        for (size_t i = 0; i < n; i++)
+            out[i] += weight[k] * scale * rows[k][i];
+}
+
+const bl_resample_loops BL_RESAMPLE_NAME = {.name = BL_RESAMPLE_ISA, .down = down, .across = across, .blend = blend};

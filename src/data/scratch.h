@@ -9,8 +9,8 @@
 typedef enum bl_scratch_use {
     BL_SCRATCH_FILE,   /* an image file's bytes */
     BL_SCRATCH_PIXELS, /* the image, or its part that is wanted */
-    BL_SCRATCH_LINE,   /* a line of pixels on its way to another place */
     BL_SCRATCH_ROW,    /* a line of floats */
+    BL_SCRATCH_RING,   /* several */
     BL_SCRATCH_ACROSS, /* an axis' taps */
     BL_SCRATCH_DOWN,
     BL_SCRATCH_CANVAS, /* a second canvas */
