@@ -1,6 +1,6 @@
 /* loader_rate KIND DIR SIZE BATCH WORKERS SECONDS: how many images a second come out of an image folder.
- * KIND: flip or crop, the loader's batches with that augmentation; decode, nothing but libjpeg-turbo, each file in full,
- * by as many threads. Prints the images and the seconds they took, after a second of running warm. */
+ * KIND: flip or crop, the loader's batches with that augmentation; decode, nothing but libjpeg-turbo, each file in
+ * full, by as many threads. Prints the images and the seconds they took, after a second of running warm. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
