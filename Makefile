@@ -10,14 +10,13 @@ MESONFLAGS ?=
 # Options of bench/compare.
 BENCH ?=
 # Experiments in each row of make sim.
+SIM ?= 5000
 
 setup = $(if $(filter-out 0,$(SETUP)),tools/setup $(1))
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESONFLAGS)
 # A folder that was configured before cmocka was there has no tests yet.
 configure_tests = test -d $(1)/tests || \
     meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2) $(MESONFLAGS)
-
-SIM ?= 5000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo install test quick sim asan fuzz bench style tidy layers hdr-check format clean

@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "lab/begin.h"
 #include "lab/commands.h"
 #include "lab/interrupt.h"
 #include "lab/page_file.h"
@@ -11,40 +12,6 @@
 #include "lab/sweep.h"
 #include "lab/sweep_options.h"
 #include "lab/sweep_spec.h"
-#include "store/environment.h"
-
-/* A fresh experiment, or one to go on with: its number and what it is to do. */
-static int begin(const bl_sweep_options *o, const bl_lab *lab, bl_store *store, bl_sweep_spec *spec, int64_t *id,
-                 bl_error *err)
-{
-    bl_arena arena;
-    bl_arena_init(&arena);
-    bl_experiment experiment;
-    bl_environment environment;
-    int code;
-    if (o->resume) {
-        *id = o->resume_id;
-        code = *id > 0 ? BL_OK : bl_store_latest(store, true, id, err);
-        if (code == BL_OK)
-            code = bl_store_claim(store, *id, o->blocks == BL_SWEEP_NOT_GIVEN ? 0 : o->blocks, err);
-        if (code == BL_OK)
-            code = bl_store_load(store, *id, false, &arena, &experiment, err);
-        if (code == BL_OK)
-            code = bl_sweep_spec_from_experiment(&experiment, spec, err);
-    } else {
-        code = bl_sweep_spec_to_experiment(spec, &arena, &experiment, err);
-        if (code == BL_OK) {
-            experiment.git_revision = bl_environment_git_revision(spec->cwd, &arena);
-            code = bl_store_begin(store, &experiment, id, err);
-        }
-    }
-    if (code == BL_OK)
-        code = bl_environment_capture("", &arena, &environment, err);
-    if (code == BL_OK)
-        code = bl_store_add_environment(store, *id, &environment, err);
-    bl_arena_clear(&arena);
-    return code;
-}
 
 static void say_start(const bl_sweep_options *o, const bl_sweep_spec *spec, int64_t id, bl_live *live)
 {
@@ -96,7 +63,7 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
     bl_live live;
     bl_live_init(&live, o->quiet);
     int64_t id = 0;
-    int code = begin(o, lab, store, spec, &id, err);
+    int code = bl_begin(o, "sweep", store, spec, NULL, &id, err);
     if (code != BL_OK)
         return code;
     bl_interrupt_install();

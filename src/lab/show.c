@@ -44,7 +44,7 @@ static void append_title(const bl_experiment *e, const bl_report_style *style, b
     bl_str_append(out, style->color ? "\x1b[0m\n\n" : "\n\n");
 }
 
-static int print_form(const bl_analysis *a, bl_show_form form, const bl_report_style *style, bl_str *out, bl_error *err)
+int bl_show_print(const bl_analysis *a, bl_show_form form, const bl_report_style *style, bl_str *out, bl_error *err)
 {
     switch (form) {
     case BL_SHOW_JSON:
@@ -79,7 +79,7 @@ int bl_show_make(bl_store *store, int64_t id, bl_show_form form, const bl_report
     if (code == BL_OK)
         code = bl_analysis_compute(&experiment, &arena, &analysis, err);
     if (code == BL_OK)
-        code = print_form(&analysis, form, style, out, err);
+        code = bl_show_print(&analysis, form, style, out, err);
     bl_analysis_clear(&analysis);
     bl_arena_clear(&arena);
     return code;

@@ -24,6 +24,9 @@ bl_report_style bl_show_style(int fd);
 /* The text of the experiment in that form. */
 int bl_show_make(bl_store *store, int64_t id, bl_show_form form, const bl_report_style *style, bl_str *out,
                  bl_error *err);
+/* The same of figures that were computed already. */
+int bl_show_print(const bl_analysis *analysis, bl_show_form form, const bl_report_style *style, bl_str *out,
+                  bl_error *err);
 /* A number, or "latest". */
 int bl_show_parse_id(bl_store *store, const char *text, int64_t *id, bl_error *err);
 

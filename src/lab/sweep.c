@@ -43,8 +43,9 @@ static int make_plan(sitting *s, bl_error *err)
     bl_arena arena;
     bl_arena_init(&arena);
     bl_experiment stored;
-    int code =
-        bl_plan_make(bl_factors_n_cases(&spec->factors), (size_t)spec->blocks, (uint64_t)spec->seed, &s->plan, err);
+    size_t limit = s->sweep->block_limit, blocks = (size_t)spec->blocks;
+    int code = bl_plan_make(bl_factors_n_cases(&spec->factors), limit > 0 && limit < blocks ? limit : blocks,
+                            (uint64_t)spec->seed, &s->plan, err);
     if (code == BL_OK)
         code = bl_store_load(s->sweep->store, s->sweep->id, false, &arena, &stored, err);
     bl_plan_done *done = NULL;
@@ -61,6 +62,8 @@ static int make_plan(sitting *s, bl_error *err)
     }
     if (code == BL_OK)
         code = bl_plan_remaining(&s->plan, done, s->n_before, &s->left, err);
+    if (code == BL_OK && s->sweep->left_out)
+        bl_plan_leave_out(&s->left, s->sweep->left_out);
     bl_arena_clear(&arena);
     return code;
 }
@@ -81,7 +84,7 @@ static void show_progress(void *context, const bl_trial_progress *progress)
         .block = entry->block + 1,
         .n_blocks = s->plan.n_blocks,
         .trial = s->n_before + s->at + 1,
-        .n_trials = s->plan.len,
+        .n_trials = s->n_before + s->left.len,
         .label = bl_str_text(&s->label),
         .phase = progress->phase,
         .step = progress->n_steps,
@@ -114,8 +117,8 @@ static void say_result(sitting *s, const bl_trial_record *t)
     const bl_sweep_spec *spec = s->sweep->spec;
     bl_str line;
     bl_str_init(&line);
-    bl_str_printf(&line, "[%zu/%zu] block %zu/%zu  %s  ", s->n_before + s->at + 1, s->plan.len, t->block + 1,
-                  s->plan.n_blocks, bl_str_text(&s->label));
+    bl_str_printf(&line, "[%zu/%zu] block %zu/%zu  %s  ", s->n_before + s->at + 1, s->n_before + s->left.len,
+                  t->block + 1, s->plan.n_blocks, bl_str_text(&s->label));
     if (strcmp(t->outcome, "ok") != 0)
         bl_str_printf(&line, "%s: %s", t->outcome, t->reason ? t->reason : "");
     else if (bl_trial_figure_compute(t, spec->warmup, &figure, NULL) == BL_OK)
@@ -260,10 +263,16 @@ static bool hopeless(const sitting *s)
            s->at + 1 < s->left.len;
 }
 
+static bool out_of_time(sitting *s)
+{
+    s->outcome->out_of_time = s->sweep->deadline_ns > 0 && bl_clock_ns() >= s->sweep->deadline_ns;
+    return s->outcome->out_of_time;
+}
+
 static int run_all(sitting *s, bl_error *err)
 {
     int code = BL_OK;
-    for (s->at = 0; code == BL_OK && s->at < s->left.len && bl_interrupt_count == 0; s->at++) {
+    for (s->at = 0; code == BL_OK && s->at < s->left.len && bl_interrupt_count == 0 && !out_of_time(s); s->at++) {
         code = run_trial(s, err);
         if (code == BL_OK && hopeless(s)) {
             code = BL_FAIL(err, BL_ERR_FAILED, "no trial of the first block succeeded, so the others were not run");
@@ -287,8 +296,10 @@ int bl_sweep_run(const bl_sweep *sweep, bl_sweep_outcome *outcome, bl_error *err
         code = run_all(&s, err);
     bool finished = code == BL_OK && !outcome->interrupted;
     bl_error ignored = {0}; /* the first failure is the one to tell */
-    int ended = bl_store_end(sweep->store, sweep->id, finished ? BL_EXPERIMENT_FINISHED : BL_EXPERIMENT_INTERRUPTED,
-                             code == BL_OK ? err : &ignored);
+    int ended = finished && sweep->goes_on ? BL_OK
+                                           : bl_store_end(sweep->store, sweep->id,
+                                                          finished ? BL_EXPERIMENT_FINISHED : BL_EXPERIMENT_INTERRUPTED,
+                                                          code == BL_OK ? err : &ignored);
     bl_plan_clear(&s.plan);
     bl_plan_clear(&s.left);
     bl_eta_clear(&s.eta);

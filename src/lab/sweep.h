@@ -20,11 +20,18 @@ typedef struct bl_sweep {
     const char *keep_logs; /* a folder, or NULL */
     const char *page;      /* a web page written anew after each trial, or NULL */
     bool verbose;
+
+    /* For comparisons, which go on from look to look. All zero: the whole experiment, to its end. */
+    size_t block_limit;   /* only the blocks before this one; 0: all */
+    const bool *left_out; /* for each case, whether it runs no more; may be NULL */
+    int64_t deadline_ns;  /* monotonic: no trial begins after it; 0: none */
+    bool goes_on;         /* the experiment stays open */
 } bl_sweep;
 
 typedef struct bl_sweep_outcome {
     size_t n_ran, n_failed; /* trials of this sitting; failed: any outcome but ok and interrupted */
     bool interrupted;
+    bool out_of_time; /* the deadline came with trials left to run */
 } bl_sweep_outcome;
 
 /* Runs what the experiment's stored trials leave to do. An interrupt (lab/interrupt.h) ends it well, with the

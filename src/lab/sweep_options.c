@@ -24,10 +24,7 @@ static const char examples[] =
     "  batchlab sweep -b 32,64 --samples '{batch}*100' -- ./run100steps {batch}   # a silent program\n"
     "  batchlab sweep --resume                            # finish what was interrupted\n";
 
-/* The table of options; targets lie in *o. The caller gives room for BL_SWEEP_MAX_OPTIONS. */
-enum { MAX_OPTIONS = 40 };
-
-static int fill_table(bl_sweep_options *o, bl_option *table)
+int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
 {
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to measure", NULL, 0, 0},
@@ -107,7 +104,7 @@ static int fill_table(bl_sweep_options *o, bl_option *table)
         {BL_OPT_FLAG, 'v', "verbose", NULL, "Show each trial's command and what was measured.", &o->verbose, 0, 0},
         {BL_OPT_FLAG, 0, "debug", NULL, "With errors, say where in the source they come from.", &o->debug, 0, 0},
     };
-    _Static_assert(sizeof rows / sizeof rows[0] <= MAX_OPTIONS, "raise MAX_OPTIONS");
+    _Static_assert(sizeof rows / sizeof rows[0] <= BL_SWEEP_MAX_OPTIONS, "raise BL_SWEEP_MAX_OPTIONS");
     memcpy(table, rows, sizeof rows);
     return (int)(sizeof rows / sizeof rows[0]);
 }
@@ -130,8 +127,8 @@ static bl_command sweep_command(const bl_option *table, int n)
 void bl_sweep_options_print_help(FILE *out)
 {
     bl_sweep_options unused = {0};
-    bl_option table[MAX_OPTIONS];
-    int n = fill_table(&unused, table);
+    bl_option table[BL_SWEEP_MAX_OPTIONS];
+    int n = bl_sweep_options_table(&unused, table);
     bl_command command = sweep_command(table, n);
     bl_options_print_help(&command, out);
 }
@@ -166,7 +163,7 @@ int bl_sweep_parse_margin(const char *text, double *out, bl_error *err)
 }
 
 /* A resumed experiment keeps its own settings: one that is given again would be ignored, so it is refused. */
-static int check_resume(const bl_sweep_options *o, bl_error *err)
+int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err)
 {
     const struct {
         const char *name;
@@ -241,7 +238,7 @@ static int take_operands(bl_sweep_options *o, const bl_strv *operands, bl_error 
 }
 
 /* Zero seconds would end a trial before its first step. */
-static int check_times(const bl_sweep_options *o, bl_error *err)
+int bl_sweep_options_check_times(const bl_sweep_options *o, bl_error *err)
 {
     const char *bad = o->time_s == 0 ? "--time" : o->setup_s == 0 ? "--setup-time" : NULL;
     if (!bad)
@@ -251,7 +248,7 @@ static int check_times(const bl_sweep_options *o, bl_error *err)
     return BL_ERR_USAGE;
 }
 
-int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_error *err)
+void bl_sweep_options_init(bl_sweep_options *options)
 {
     *options = (bl_sweep_options){
         .blocks = BL_SWEEP_NOT_GIVEN,
@@ -264,8 +261,13 @@ int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_
         .db = BL_SWEEP_DB,
     };
     bl_driving_options_init(&options->driving);
-    bl_option table[MAX_OPTIONS];
-    int n = fill_table(options, table);
+}
+
+int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_error *err)
+{
+    bl_sweep_options_init(options);
+    bl_option table[BL_SWEEP_MAX_OPTIONS];
+    int n = bl_sweep_options_table(options, table);
     bl_command command = sweep_command(table, n);
     bl_options_result result;
     int rc = bl_options_parse(&command, argc, argv, &result, err);
@@ -277,9 +279,10 @@ int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_
     if (!options->help) {
         rc = take_operands(options, &result.operands, err);
         if (rc == BL_OK)
-            rc = options->resume ? check_resume(options, err) : check_fresh(options, result.rest != NULL, err);
+            rc = options->resume ? bl_sweep_options_check_resume(options, err)
+                                 : check_fresh(options, result.rest != NULL, err);
         if (rc == BL_OK)
-            rc = check_times(options, err);
+            rc = bl_sweep_options_check_times(options, err);
         if (rc == BL_OK && options->margin_text)
             rc = bl_sweep_parse_margin(options->margin_text, &options->margin, err);
     }

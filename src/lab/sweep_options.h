@@ -48,10 +48,21 @@ typedef struct bl_sweep_options {
     bool verbose;
     bool debug;
 
+    const char *labels; /* "label=A,B": a factor that never reaches the program; no option of sweep */
+
     char **command; /* what stands after "--", borrowed from argv */
     int n_command;
     bool help;
 } bl_sweep_options;
+
+/* The pieces, for commands that measure as sweep does. */
+#define BL_SWEEP_MAX_OPTIONS 64
+void bl_sweep_options_init(bl_sweep_options *options);
+/* The table of options, up to BL_SWEEP_MAX_OPTIONS rows; targets lie in *o. Returns its length. */
+int bl_sweep_options_table(bl_sweep_options *o, bl_option *table);
+/* A resumed experiment keeps its own settings: one that is given again would be ignored, so it is refused. */
+int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err);
+int bl_sweep_options_check_times(const bl_sweep_options *o, bl_error *err);
 
 /* `options` is initialised here and must be cleared also after an error. */
 int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_error *err);

@@ -109,12 +109,17 @@ static int make_model_command(const bl_sweep_options *o, const char *program, bl
 
 static int make_factors(const bl_sweep_options *o, bl_sweep_spec *spec, bl_error *err)
 {
-    bl_batch_list list;
-    int code = bl_batch_list_parse(o->batches, &list, err);
-    if (code != BL_OK)
-        return code;
-    code = bl_factors_add_batch(&spec->factors, &list, err);
-    bl_batch_list_clear(&list);
+    int code;
+    if (o->batches) {
+        bl_batch_list list;
+        code = bl_batch_list_parse(o->batches, &list, err);
+        if (code != BL_OK)
+            return code;
+        code = bl_factors_add_batch(&spec->factors, &list, err);
+        bl_batch_list_clear(&list);
+    } else {
+        code = bl_factors_add_no_batch(&spec->factors, err);
+    }
     for (size_t i = 0; code == BL_OK && i < o->params.len; i++)
         code = bl_factors_add_param(&spec->factors, o->params.items[i], err);
     return code;
@@ -140,6 +145,21 @@ static int make_workload(const bl_sweep_options *o, bl_sweep_spec *spec, bl_erro
         bl_str_printf(&text, "%s%s", i ? " " : "", spec->command.items[i]);
     spec->workload = bl_str_take(&text);
     return spec->workload ? BL_OK : no_memory(err);
+}
+
+/* Without a batch size, {batch} would silently become nothing. */
+static int check_command(const bl_sweep_options *o, const bl_sweep_spec *spec, bl_error *err)
+{
+    for (size_t i = 0; !o->batches && i < spec->command.len; i++) {
+        const char *text = spec->command.items[i], *at = strstr(text, "{batch}");
+        if (!at || (at > text && at[-1] == '{'))
+            continue;
+        BL_FAIL(err, BL_ERR_USAGE, "the command holds {batch}, but no batch size was given");
+        bl_error_remedy(err, "-b 128");
+        return BL_ERR_USAGE;
+    }
+    return bl_template_check(spec->command.items, spec->command.len, &spec->factors,
+                             spec->batch_from_env || !o->batches, err);
 }
 
 static int check_samples(const bl_sweep_spec *spec, bl_error *err)
@@ -176,9 +196,11 @@ int bl_sweep_spec_from_options(const bl_sweep_options *o, const char *program, b
     if (code == BL_OK)
         code = copy_text(o->samples, &spec->samples, err);
     if (code == BL_OK)
-        code = bl_template_check(spec->command.items, spec->command.len, &spec->factors, spec->batch_from_env, err);
+        code = check_command(o, spec, err);
     if (code == BL_OK)
         code = check_samples(spec, err);
+    if (code == BL_OK && o->labels)
+        code = bl_factors_add_param(&spec->factors, o->labels, err);
     if (code == BL_OK && !(spec->cwd = getcwd(NULL, 0)))
         code = BL_FAIL(err, BL_ERR_ENV, "the present folder cannot be named: %s", strerror(errno));
     uint64_t seed = 0;

@@ -79,6 +79,21 @@ int bl_plan_remaining(const bl_plan *plan, const bl_plan_done *done, size_t n_do
     return BL_OK;
 }
 
+void bl_plan_leave_out(bl_plan *plan, const bool *left_out)
+{
+    size_t predecessor = BL_PLAN_NO_CASE;
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->len; i++) {
+        bl_plan_entry entry = plan->items[i];
+        if (left_out[entry.case_index])
+            continue;
+        entry.predecessor = predecessor;
+        predecessor = entry.case_index;
+        plan->items[kept++] = entry;
+    }
+    plan->len = kept;
+}
+
 int bl_plan_fresh_seed(uint64_t *seed, bl_error *err)
 {
     uint64_t bits = 0;

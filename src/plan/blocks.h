@@ -3,6 +3,7 @@
 #ifndef BL_PLAN_BLOCKS_H
 #define BL_PLAN_BLOCKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,9 @@ typedef struct bl_plan_done {
  * position numbers; predecessors are those of the new sitting. Pairs that are not in the plan are ignored (an
  * experiment with fewer blocks than it had). out is initialised here. */
 int bl_plan_remaining(const bl_plan *plan, const bl_plan_done *done, size_t n_done, bl_plan *out, bl_error *err);
+
+/* Takes the entries of some cases (left_out[n_cases]) out of what remains; predecessors are set anew. */
+void bl_plan_leave_out(bl_plan *plan, const bool *left_out);
 
 /* A seed from the system's entropy (kept below 2^53, so that JSON and SQLite hold it whole). */
 int bl_plan_fresh_seed(uint64_t *seed, bl_error *err);

@@ -85,6 +85,16 @@ int bl_factors_add_batch(bl_factors *factors, const bl_batch_list *list, bl_erro
     return add_factor(factors, &factor, err);
 }
 
+int bl_factors_add_no_batch(bl_factors *factors, bl_error *err)
+{
+    bl_factor factor = {.name = bl_strdup("batch")};
+    if (factor.name == NULL || bl_strv_push(&factor.values, "") != BL_OK) {
+        factor_clear(&factor);
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a factor");
+    }
+    return add_factor(factors, &factor, err);
+}
+
 static bool name_start(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -189,9 +199,12 @@ const char *bl_factors_value(const bl_factors *factors, size_t c, size_t f)
 
 void bl_factors_label(const bl_factors *factors, size_t c, bl_str *out)
 {
+    bool blank = false;
     for (size_t f = 0; f < factors->len; f++) {
         const char *value = bl_factors_value(factors, c, f);
-        if (value != NULL)
-            bl_str_printf(out, "%s%s=%s", f > 0 ? " " : "", factors->items[f].name, value);
+        if (value == NULL || (f == 0 && value[0] == '\0')) /* no batch size was given */
+            continue;
+        bl_str_printf(out, "%s%s=%s", blank ? " " : "", factors->items[f].name, value);
+        blank = true;
     }
 }

@@ -26,6 +26,8 @@ void bl_factors_init(bl_factors *factors);
 void bl_factors_clear(bl_factors *factors);
 /* Adds the factor "batch". */
 int bl_factors_add_batch(bl_factors *factors, const bl_batch_list *list, bl_error *err);
+/* The factor "batch" with one empty value, where the batch size is not the lab's matter. */
+int bl_factors_add_no_batch(bl_factors *factors, bl_error *err);
 /* Adds a factor from "workers=0,1,2". A comma inside a value is written as "\,", a backslash as "\\". An empty
  * value ("a=,x") is allowed where it stands beside another; "a=" alone is not. */
 int bl_factors_add_param(bl_factors *factors, const char *text, bl_error *err);
@@ -36,7 +38,7 @@ size_t bl_factors_n_cases(const bl_factors *factors);
 const char *bl_factors_value(const bl_factors *factors, size_t c, size_t f);
 /* Index of the factor, or factors->len. */
 size_t bl_factors_find(const bl_factors *factors, const char *name);
-/* "batch=128 workers=2" appended to out. */
+/* "batch=128 workers=2" appended to out; a batch without value is left out. */
 void bl_factors_label(const bl_factors *factors, size_t c, bl_str *out);
 
 #endif

@@ -207,8 +207,11 @@ static int name_case(bl_analysis *a, size_t c, bl_arena *arena, bl_error *err)
     const bl_experiment *e = a->experiment;
     bl_str label;
     bl_str_init(&label);
-    for (size_t f = 0; f < e->n_factors; f++)
-        bl_str_printf(&label, "%s%s=%s", f ? " " : "", e->factors[f].name, bl_experiment_value(e, c, f));
+    for (size_t f = 0; f < e->n_factors; f++) {
+        const char *value = bl_experiment_value(e, c, f);
+        if (f > 0 || value[0]) /* no batch size was given */
+            bl_str_printf(&label, "%s%s=%s", label.len ? " " : "", e->factors[f].name, value);
+    }
     a->cases[c].label = bl_arena_strdup(arena, bl_str_text(&label));
     a->cases[c].batch = strtoll(bl_experiment_value(e, c, 0), NULL, 10);
     bool ok = a->cases[c].label && !label.failed;
@@ -289,6 +292,10 @@ int bl_analysis_compute(const bl_experiment *experiment, bl_arena *arena, bl_ana
     }
     for (size_t g = 0; code == BL_OK && g < n_others; g++)
         code = compute_group(out, g, n_others, arena, err);
+    const bl_comparison *comparison = &experiment->comparison;
+    if (code == BL_OK && comparison->n_pairs > 0)
+        code = bl_analysis_judge(out, comparison->pairs, comparison->n_pairs, experiment->margin,
+                                 comparison->confidence, arena, err);
     return code;
 }
 

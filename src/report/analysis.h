@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "stats/contrast.h"
 #include "stats/neighbours.h"
+#include "stats/verdict.h"
 #include "store/experiment.h"
 
 #define BL_REPORT_LEVEL 0.95
@@ -55,6 +56,12 @@ typedef struct bl_neighbours_group {
     bl_neighbours neighbours;
 } bl_neighbours_group;
 
+typedef struct bl_judged_pair {
+    bl_case_pair pair;
+    const char *a, *b; /* what people call the cases: "128", or the whole label where several factors vary */
+    bl_verdict verdict;
+} bl_judged_pair;
+
 typedef struct bl_analysis {
     const bl_experiment *experiment; /* borrowed */
     bool per_run;                    /* no trial gives seconds per sample: the unit is seconds a run */
@@ -66,6 +73,10 @@ typedef struct bl_analysis {
     size_t n_blocks_done; /* blocks in which every case has run */
     bl_neighbours_group *groups;
     size_t n_groups;
+    bl_verdict_rule rule;   /* of the verdicts */
+    bl_judged_pair *pairs;  /* of a comparison */
+    size_t n_pairs, n_open; /* open: not decided */
+    size_t n_blocks_judged; /* complete blocks, as far as open pairs need them */
 } bl_analysis;
 
 /* One trial's figure; warmup = the steps dropped at least. Needs its steps. */
@@ -73,6 +84,10 @@ int bl_trial_figure_compute(const bl_trial_record *trial, int64_t warmup, bl_tri
 
 /* Needs the steps loaded. All memory but the neighbours' is the arena's; clear it in any case. */
 int bl_analysis_compute(const bl_experiment *experiment, bl_arena *arena, bl_analysis *out, bl_error *err);
+/* Judges these pairs: bl_analysis_compute does it for those of a comparison. Replays the looks over the blocks in which
+ * the cases of all pairs then open have run. */
+int bl_analysis_judge(bl_analysis *analysis, const bl_stored_pair *pairs, size_t n_pairs, double margin,
+                      double confidence, bl_arena *arena, bl_error *err);
 void bl_analysis_clear(bl_analysis *analysis);
 
 const char *bl_figure_source_name(bl_figure_source source); /* "steps", "progress", "wall", "run", "mixed", "none" */

@@ -130,3 +130,27 @@ void bl_grid_print(const bl_grid *grid, const bl_report_style *style, size_t mar
         bl_str_append(out, before[0] ? "\x1b[0m\n" : "\n");
     }
 }
+
+void bl_format_paragraph(const char *text, const bl_report_style *style, bl_str *out)
+{
+    size_t width = style->width > 20 ? (size_t)style->width : 80, column = 2;
+    bl_str_append(out, "  ");
+    for (const char *word = text; *word;) {
+        size_t n = strcspn(word, " ");
+        char piece[512];
+        snprintf(piece, sizeof piece, "%.*s", (int)(n < sizeof piece ? n : sizeof piece - 1), word);
+        size_t w = bl_format_width(piece);
+        if (column > 2 && column + 1 + w > width) {
+            bl_str_append(out, "\n  ");
+            column = 2;
+        } else if (column > 2) {
+            bl_str_append_c(out, ' ');
+            column++;
+        }
+        bl_str_append(out, piece);
+        column += w;
+        word += n;
+        word += *word == ' ';
+    }
+    bl_str_append_c(out, '\n');
+}

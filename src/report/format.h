@@ -19,6 +19,9 @@ size_t bl_format_width(const char *text);
 /* Text with control characters made harmless, cut to `width` columns. */
 void bl_format_clean(const char *text, size_t width, bl_str *out);
 
+/* Appends text as indented lines of the style's width, broken at blanks. */
+void bl_format_paragraph(const char *text, const bl_report_style *style, bl_str *out);
+
 /* A grid of cells that becomes aligned columns. */
 typedef struct bl_grid {
     bl_strv cells;

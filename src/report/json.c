@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "report/report.h"
+#include "report/warnings.h"
 
 /* Missing is null. */
 static json_t *real(double value)
@@ -147,6 +148,50 @@ static json_t *powers_of_two(const bl_analysis *a)
     return array;
 }
 
+static json_t *verdicts(const bl_analysis *a)
+{
+    json_t *array = json_array();
+    for (size_t p = 0; p < a->n_pairs; p++) {
+        const bl_judged_pair *pair = &a->pairs[p];
+        const bl_verdict *v = &pair->verdict;
+        bl_interval equivalence = bl_interval_exp(&v->equivalence);
+        bl_interval t = bl_interval_exp(&v->contrast.log_ratio_t);
+        bl_str sentence;
+        bl_str_init(&sentence);
+        bl_verdict_sentence(v, pair->a, pair->b, a->per_run, &a->rule, &sentence);
+        json_t *o = json_object();
+        set(o, "a", factors_of(a, pair->pair.a));
+        set(o, "b", factors_of(a, pair->pair.b));
+        set(o, "verdict", text(bl_verdict_name(v->kind)));
+        set(o, "small_but_real", json_boolean(v->small_but_real));
+        set(o, "b_over_a", interval(&v->contrast.ratio));
+        set(o, "equivalence_interval", interval(&equivalence));
+        set(o, "student_interval", interval(&t));
+        set(o, "intervals_disagree", json_boolean(v->contrast.disagree));
+        set(o, "margin", real(a->rule.margin));
+        set(o, "confidence", real(a->rule.confidence));
+        set(o, "blocks", json_integer((json_int_t)v->blocks));
+        set(o, "more_blocks", v->more_blocks > 0 ? json_integer((json_int_t)v->more_blocks) : NULL);
+        set(o, "sentence", text(bl_str_text(&sentence)));
+        bl_str_clear(&sentence);
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static int warnings(const bl_analysis *a, json_t *o, bl_error *err)
+{
+    bl_strv texts;
+    bl_strv_init(&texts);
+    int code = bl_warnings_collect(a, &texts, err);
+    json_t *array = json_array();
+    for (size_t i = 0; i < texts.len; i++)
+        json_array_append_new(array, text(texts.items[i]));
+    set(o, "warnings", array);
+    bl_strv_clear(&texts);
+    return code;
+}
+
 static json_t *named_values(const bl_named_value *values, size_t n)
 {
     json_t *o = json_object();
@@ -237,11 +282,14 @@ int bl_report_json(const bl_analysis *a, bool with_steps, bl_str *out, bl_error 
     for (size_t c = 0; c < a->n_cases; c++)
         json_array_append_new(cases, case_object(a, c));
     set(o, "cases", cases);
+    if (a->n_pairs > 0)
+        set(o, "verdicts", verdicts(a));
     set(o, "powers_of_two", powers_of_two(a));
     for (size_t i = 0; i < a->experiment->n_trials; i++)
         json_array_append_new(trials, trial_object(a, i, with_steps));
     set(o, "trials", trials);
-    char *dumped = o ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    int code = warnings(a, o, err);
+    char *dumped = o && code == BL_OK ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(o);
     if (!dumped)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for the JSON of experiment %lld", (long long)a->experiment->id);

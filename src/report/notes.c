@@ -5,32 +5,8 @@
 
 #include "base/clock.h"
 #include "report/format.h"
+#include "report/warnings.h"
 #include "stats/steady.h"
-
-/* Breaks at blanks; continued lines are indented. */
-static void wrap(const char *text, const bl_report_style *style, bl_str *out)
-{
-    size_t width = style->width > 20 ? (size_t)style->width : 80, column = 2;
-    bl_str_append(out, "  ");
-    for (const char *word = text; *word;) {
-        size_t n = strcspn(word, " ");
-        char piece[512];
-        snprintf(piece, sizeof piece, "%.*s", (int)(n < sizeof piece ? n : sizeof piece - 1), word);
-        size_t w = bl_format_width(piece);
-        if (column > 2 && column + 1 + w > width) {
-            bl_str_append(out, "\n  ");
-            column = 2;
-        } else if (column > 2) {
-            bl_str_append_c(out, ' ');
-            column++;
-        }
-        bl_str_append(out, piece);
-        column += w;
-        word += n;
-        word += *word == ' ';
-    }
-    bl_str_append_c(out, '\n');
-}
 
 static void note_level(const bl_analysis *a, const bl_report_style *style, bl_str *out)
 {
@@ -57,7 +33,7 @@ static void note_level(const bl_analysis *a, const bl_report_style *style, bl_st
                  fewest, 100 * BL_REPORT_LEVEL, 100 * widest->level, needed, 100 * BL_REPORT_LEVEL);
     else
         snprintf(text, sizeof text, "Intervals: Hodges-Lehmann over the blocks, %g %%.", 100 * BL_REPORT_LEVEL);
-    wrap(text, style, out);
+    bl_format_paragraph(text, style, out);
 }
 
 static void note_source(const bl_analysis *a, const bl_report_style *style, bl_str *out)
@@ -66,24 +42,28 @@ static void note_source(const bl_analysis *a, const bl_report_style *style, bl_s
     for (size_t c = 0; c < a->n_cases; c++)
         seen[a->cases[c].source] = true;
     if (seen[BL_FIGURE_STEPS])
-        wrap("samples/s: from step markers, after the warm-up.", style, out);
+        bl_format_paragraph("samples/s: from step markers, after the warm-up.", style, out);
     if (seen[BL_FIGURE_PROGRESS])
-        wrap("samples/s: from the counter in the program's progress lines and the clock here, after the warm-up; each "
-             "step taken for one batch of the size asked for.",
-             style, out);
+        bl_format_paragraph(
+            "samples/s: from the counter in the program's progress lines and the clock here, after the warm-up; each "
+            "step taken for one batch of the size asked for.",
+            style, out);
     if (seen[BL_FIGURE_WALL])
-        wrap("samples/s: from the whole run's wall time, start-up included (the program marks no steps), and the "
-             "samples given with --samples.",
-             style, out);
+        bl_format_paragraph(
+            "samples/s: from the whole run's wall time, start-up included (the program marks no steps), and the "
+            "samples given with --samples.",
+            style, out);
     if (seen[BL_FIGURE_RUN])
-        wrap("The program marks no steps: the figure is the whole run's wall time, start-up included. Seconds a run "
-             "of different batch sizes compare only where each run trains equally many samples; --samples N says how "
-             "many it does.",
-             style, out);
+        bl_format_paragraph(
+            "The program marks no steps: the figure is the whole run's wall time, start-up included. Seconds a run "
+            "of different batch sizes compare only where each run trains equally many samples; --samples N says how "
+            "many it does.",
+            style, out);
     if (seen[BL_FIGURE_MIXED])
-        wrap("Some trials of a case told their steps and some did not, or told them in another way: their figures do "
-             "not compare.",
-             style, out);
+        bl_format_paragraph(
+            "Some trials of a case told their steps and some did not, or told them in another way: their figures do "
+            "not compare.",
+            style, out);
 }
 
 /* What was read of progress lines, or why they could not serve; trials mostly say the same, so the first one's. */
@@ -97,7 +77,7 @@ static void note_steps(const bl_analysis *a, const bl_report_style *style, bl_st
         bl_str_init(&text);
         bl_str_printf(&text, "Trial %zu: ", i + 1);
         bl_format_clean(t->step_note, 500, &text);
-        wrap(bl_str_text(&text), style, out);
+        bl_format_paragraph(bl_str_text(&text), style, out);
         bl_str_clear(&text);
         return;
     }
@@ -112,7 +92,7 @@ static void note_best(const bl_analysis *a, const bl_report_style *style, bl_str
              "vs best: differences inside blocks, from %s, the best observed here. The best of %zu looks better than "
              "it is; only fresh blocks confirm it.",
              a->cases[a->best].label, a->n_cases);
-    wrap(text, style, out);
+    bl_format_paragraph(text, style, out);
 }
 
 static void note_failures(const bl_analysis *a, const bl_report_style *style, bl_str *out)
@@ -125,7 +105,7 @@ static void note_failures(const bl_analysis *a, const bl_report_style *style, bl
         bl_str_init(&text);
         bl_str_printf(&text, "%s: %s: ", figure->label, figure->outcome);
         bl_format_clean(figure->reason, 300, &text);
-        wrap(bl_str_text(&text), style, out);
+        bl_format_paragraph(bl_str_text(&text), style, out);
         bl_str_clear(&text);
     }
 }
@@ -142,7 +122,7 @@ static void note_unsteady(const bl_analysis *a, const bl_report_style *style, bl
              "%zu trial%s never became steady and gave no figure: run more steps (--steps, --time), or look for what "
              "else the machine does.",
              n, n == 1 ? "" : "s");
-    wrap(text, style, out);
+    bl_format_paragraph(text, style, out);
 }
 
 static void note_powers(const bl_analysis *a, const bl_report_style *style, bl_str *out)
@@ -153,30 +133,69 @@ static void note_powers(const bl_analysis *a, const bl_report_style *style, bl_s
         if (a->groups[g].label[0])
             bl_str_printf(&text, "%s: ", a->groups[g].label);
         bl_str_append(&text, a->groups[g].neighbours.sentence);
-        wrap(bl_str_text(&text), style, out);
+        bl_format_paragraph(bl_str_text(&text), style, out);
         bl_str_clear(&text);
     }
+}
+
+/* The verdicts come first: they are what was asked for. */
+static void note_verdicts(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    bl_str text;
+    bl_str_init(&text);
+    for (size_t p = 0; p < a->n_pairs; p++) {
+        bl_str_reset(&text);
+        bl_verdict_sentence(&a->pairs[p].verdict, a->pairs[p].a, a->pairs[p].b, a->per_run, &a->rule, &text);
+        bl_format_paragraph(bl_str_text(&text), style, out);
+    }
+    bl_str_reset(&text);
+    bl_str_printf(&text, "Judged with a margin of %g %%, at %g %% confidence over", 100 * a->rule.margin,
+                  100 * a->rule.confidence);
+    bl_str_printf(&text, a->n_pairs > 1 ? " all looks and all %zu pairs;" : " all looks;", a->n_pairs);
+    bl_str_append(&text, " looks after");
+    for (size_t k = 0; k < a->rule.n_looks; k++)
+        bl_str_printf(&text, "%s%zu", k == 0 ? " " : k + 1 == a->rule.n_looks ? " and " : ", ", a->rule.looks[k]);
+    bl_str_append(&text, " blocks, and at no other moment.");
+    bl_str_append_c(out, '\n');
+    bl_format_paragraph(bl_str_text(&text), style, out);
+    bl_str_clear(&text);
 }
 
 static void note_progress(const bl_analysis *a, const bl_report_style *style, bl_str *out)
 {
     char text[256];
-    if (a->n_blocks_done >= a->n_blocks)
+    if (a->n_blocks_done >= a->n_blocks || a->n_pairs > 0)
         return;
     snprintf(text, sizeof text, "%zu of %zu blocks are complete; batchlab sweep --resume %lld goes on.",
              a->n_blocks_done, a->n_blocks, (long long)a->experiment->id);
-    wrap(text, style, out);
+    bl_format_paragraph(text, style, out);
+}
+
+void bl_report_warnings(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    bl_strv warnings;
+    bl_strv_init(&warnings);
+    if (bl_warnings_collect(a, &warnings, NULL) != BL_OK)
+        out->failed = true; /* memory is out */
+    for (size_t i = 0; i < warnings.len; i++)
+        bl_format_paragraph(warnings.items[i], style, out);
+    bl_strv_clear(&warnings);
 }
 
 void bl_report_notes(const bl_analysis *a, const bl_report_style *style, bl_str *out)
 {
-    note_powers(a, style, out);
+    if (a->n_pairs > 0)
+        note_verdicts(a, style, out);
+    else
+        note_powers(a, style, out);
     bl_str_append_c(out, '\n');
     note_source(a, style, out);
     note_steps(a, style, out);
     note_level(a, style, out);
-    note_best(a, style, out);
+    if (a->n_pairs == 0)
+        note_best(a, style, out);
     note_unsteady(a, style, out);
+    bl_report_warnings(a, style, out);
     note_failures(a, style, out);
     note_progress(a, style, out);
 }
@@ -186,7 +205,8 @@ void bl_report_text(const bl_analysis *a, const bl_report_style *style, bl_str *
     bl_report_table(a, style, out);
     bl_str_append_c(out, '\n');
     size_t before = out->len;
-    bl_report_plot(a, style, out);
+    if (a->n_pairs == 0)
+        bl_report_plot(a, style, out);
     if (out->len > before)
         bl_str_append_c(out, '\n');
     bl_report_notes(a, style, out);

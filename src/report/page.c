@@ -69,7 +69,16 @@ static void title_of(const bl_experiment *e, bl_str *out)
 static void answer(const bl_analysis *a, bl_str *out)
 {
     char rate[32];
-    for (size_t g = 0; g < a->n_groups; g++) {
+    for (size_t p = 0; p < a->n_pairs; p++) {
+        bl_str sentence;
+        bl_str_init(&sentence);
+        bl_verdict_sentence(&a->pairs[p].verdict, a->pairs[p].a, a->pairs[p].b, a->per_run, &a->rule, &sentence);
+        bl_str_append(out, "<p>");
+        bl_markup_text(out, bl_str_text(&sentence));
+        bl_str_append(out, "</p>\n");
+        bl_str_clear(&sentence);
+    }
+    for (size_t g = 0; a->n_pairs == 0 && g < a->n_groups; g++) {
         bl_str_append(out, "<p class=\"answer\">");
         if (a->groups[g].label[0]) {
             bl_markup_text(out, a->groups[g].label);

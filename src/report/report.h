@@ -20,6 +20,8 @@ void bl_report_table(const bl_analysis *analysis, const bl_report_style *style, 
 /* Throughput over batch size, a line a case, with its interval. Nothing where no case has a figure. */
 void bl_report_plot(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 void bl_report_notes(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
+/* A paragraph for each of warnings.h's. */
+void bl_report_warnings(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 /* Settings, environment and every trial, for people. */
 void bl_report_details(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 

@@ -90,6 +90,18 @@ typedef struct bl_environment {
     size_t len;
 } bl_environment;
 
+typedef struct bl_stored_pair {
+    size_t a, b; /* cases: b is judged against a */
+} bl_stored_pair;
+
+/* What a comparison judges; n_pairs = 0: the experiment is none. */
+typedef struct bl_comparison {
+    double confidence; /* 0.95, over all looks and pairs */
+    double budget_s;   /* of measuring; NaN where there is none */
+    bl_stored_pair *pairs;
+    size_t n_pairs;
+} bl_comparison;
+
 typedef struct bl_experiment {
     int64_t id;
     const char *name;     /* NULL: none was given */
@@ -110,6 +122,7 @@ typedef struct bl_experiment {
     const char *driving;       /* how programs are run and read (lab/driving.h), a JSON object; NULL: by the defaults */
     bl_stored_factor *factors; /* the first is "batch"; cases are their product, the first varying slowest */
     size_t n_factors;
+    bl_comparison comparison;
     bl_environment environment;
     bl_trial_record *trials; /* in the order they ran, interrupted ones included */
     size_t n_trials;

@@ -28,6 +28,10 @@ int bl_store_pragma(bl_store *store, const char *sql, int64_t *out, bl_error *er
 /* From any older schema to the present one. */
 int bl_store_upgrade(bl_store *store, bl_error *err);
 
+/* Inside the transaction of bl_store_begin; nothing where the experiment is no comparison. */
+int bl_store_write_comparison(bl_store *store, int64_t id, const bl_comparison *comparison, bl_error *err);
+int bl_store_read_comparison(bl_store *store, int64_t id, bl_arena *arena, bl_comparison *out, bl_error *err);
+
 /* Missing values become NULL. Invalid UTF-8 becomes '?' and a text longer than SQLite takes is an error there. */
 void bl_store_bind_text(sqlite3_stmt *statement, int at, const char *text);
 void bl_store_bind_real(sqlite3_stmt *statement, int at, double value);

@@ -125,3 +125,17 @@ const char bl_store_schema[] =
     "    t_ns            INTEGER,\n"
     "    PRIMARY KEY (trial_id, name)\n"
     ") STRICT, WITHOUT ROWID;\n";
+
+const char bl_store_comparison_tables[] =
+    "CREATE TABLE IF NOT EXISTS comparison (\n"
+    "    experiment_id   INTEGER PRIMARY KEY REFERENCES experiment ON DELETE CASCADE,\n"
+    "    confidence      REAL NOT NULL CHECK (confidence > 0 AND confidence < 1),\n"
+    "    budget_s        REAL CHECK (budget_s > 0)\n"
+    ") STRICT;\n"
+    "CREATE TABLE IF NOT EXISTS comparison_pair (\n"
+    "    experiment_id   INTEGER NOT NULL REFERENCES experiment ON DELETE CASCADE,\n"
+    "    position        INTEGER NOT NULL CHECK (position >= 0),\n"
+    "    case_a          INTEGER NOT NULL CHECK (case_a >= 0),\n"
+    "    case_b          INTEGER NOT NULL CHECK (case_b >= 0 AND case_b <> case_a),\n"
+    "    PRIMARY KEY (experiment_id, position)\n"
+    ") STRICT, WITHOUT ROWID;\n";

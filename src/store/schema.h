@@ -6,5 +6,7 @@
 #define BL_STORE_APPLICATION_ID 0x424C6162
 
 extern const char bl_store_schema[];
+/* Added to a database with its first comparison: no other table changes for them. */
+extern const char bl_store_comparison_tables[];
 
 #endif

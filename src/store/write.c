@@ -134,6 +134,8 @@ int bl_store_begin(bl_store *store, const bl_experiment *experiment, int64_t *id
         code = insert_factor(store, *id, f, &experiment->factors[f], err);
     if (code == BL_OK)
         code = insert_cases(store, *id, experiment, err);
+    if (code == BL_OK)
+        code = bl_store_write_comparison(store, *id, &experiment->comparison, err);
     return bl_store_finish_write(store, code, doing, err);
 }
 

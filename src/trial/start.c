@@ -73,8 +73,11 @@ static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t 
     char text[64];
     snprintf(text, sizeof text, "BATCHLAB_FD=%d", BL_SPAWN_MARKER_FD);
     append_string(out, text);
-    snprintf(text, sizeof text, "BATCHLAB_BATCH=%" PRId64, spec->batch);
-    append_string(out, text);
+    if (spec->batch > 0) {
+        snprintf(text, sizeof text, "BATCHLAB_BATCH=%" PRId64, spec->batch);
+        append_string(out, text);
+        ++*count;
+    }
     snprintf(text, sizeof text, "BATCHLAB_TRIAL=%" PRId64, spec->trial);
     append_string(out, text);
     if (lacks_term(spec)) {
@@ -82,7 +85,7 @@ static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t 
         ++*count;
     }
     append_string(out, "PYTHONUNBUFFERED=1"); /* else Python keeps a pipe's output back until it is much */
-    *count += 4;
+    *count += 3;
 }
 
 /* Returns a memory file, or -1 with the error set. */

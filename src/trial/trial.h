@@ -26,7 +26,7 @@ typedef struct bl_trial_spec {
     char *const *argv;     /* NULL-terminated; argv[0] is searched on PATH; executed as it is, by no shell */
     const char *cwd;       /* NULL: the lab's */
     char *const *env;      /* "NAME=VALUE"..., NULL-terminated, on top of the lab's environment; may be NULL */
-    int64_t batch;         /* BATCHLAB_BATCH, and what the program must say in `hello` if it says any */
+    int64_t batch;         /* BATCHLAB_BATCH, and what the program must say in `hello` if it says any; 0: not known */
     int64_t trial;         /* BATCHLAB_TRIAL */
     int64_t max_steps;     /* 0: no step budget */
     double time_s;         /* seconds after `ready` (or the first step) until the trial is ended; 0: no such budget */

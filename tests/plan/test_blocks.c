@@ -197,6 +197,28 @@ static void fresh_seeds_differ_and_fit_json(void **state)
     }
 }
 
+static void cases_that_are_left_out_leave_the_others_their_places(void **state)
+{
+    bl_plan plan, left;
+    const bool left_out[] = {false, true, false};
+    assert_int_equal(bl_plan_make(3, 8, 5, &plan, NULL), BL_OK);
+    assert_int_equal(bl_plan_remaining(&plan, NULL, 0, &left, NULL), BL_OK);
+    bl_plan_leave_out(&left, left_out);
+    assert_int_equal(left.len, 16);
+    size_t at = 0, before = BL_PLAN_NO_CASE;
+    for (size_t i = 0; i < plan.len; i++) {
+        if (plan.items[i].case_index == 1)
+            continue;
+        assert_int_equal(left.items[at].case_index, plan.items[i].case_index);
+        assert_int_equal(left.items[at].block, plan.items[i].block);
+        assert_int_equal(left.items[at].position, plan.items[i].position);
+        assert_int_equal(left.items[at].predecessor, before);
+        before = left.items[at++].case_index;
+    }
+    bl_plan_clear(&left);
+    bl_plan_clear(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +230,7 @@ int main(void)
         cmocka_unit_test(what_remains_keeps_its_place),
         cmocka_unit_test(limits_and_lost_allocations),
         cmocka_unit_test(fresh_seeds_differ_and_fit_json),
+        cmocka_unit_test(cases_that_are_left_out_leave_the_others_their_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

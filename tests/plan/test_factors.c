@@ -143,6 +143,21 @@ static void every_lost_allocation_is_an_error(void **state)
     fail_msg("it never succeeded");
 }
 
+static void a_batch_size_that_nobody_gave_has_no_name(void **state)
+{
+    bl_factors f;
+    bl_factors_init(&f);
+    assert_int_equal(bl_factors_add_no_batch(&f, NULL), BL_OK);
+    assert_int_equal(bl_factors_add_param(&f, "command=A,B", NULL), BL_OK);
+    assert_int_equal(bl_factors_n_cases(&f), 2);
+    bl_str label;
+    bl_str_init(&label);
+    bl_factors_label(&f, 1, &label);
+    assert_string_equal(bl_str_text(&label), "command=B");
+    bl_str_clear(&label);
+    bl_factors_clear(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +166,7 @@ int main(void)
         cmocka_unit_test(malformed_parameters_are_refused),
         cmocka_unit_test(too_many_cases_or_factors_are_refused),
         cmocka_unit_test(every_lost_allocation_is_an_error),
+        cmocka_unit_test(a_batch_size_that_nobody_gave_has_no_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

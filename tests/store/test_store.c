@@ -44,6 +44,37 @@ static void an_experiment_comes_back_as_it_was_stored(void **state)
     bl_arena_clear(&arena);
 }
 
+static void a_comparison_comes_back_with_its_pairs(void **state)
+{
+    fixture *f = *state;
+    bl_stored_pair pairs[] = {{1, 0}, {1, 2}, {1, 5}};
+    bl_experiment put = *fixture_experiment();
+    put.comparison = (bl_comparison){.confidence = 0.9, .budget_s = 90, .pairs = pairs, .n_pairs = 3};
+    bl_arena arena;
+    bl_experiment got;
+    int64_t plain = fixture_begin(f->store), id = 0;
+    load(f->store, plain, &arena, &got); /* before there was any comparison */
+    assert_true(got.comparison.n_pairs == 0);
+    bl_arena_clear(&arena);
+    assert_int_equal(bl_store_begin(f->store, &put, &id, NULL), BL_OK);
+    load(f->store, id, &arena, &got);
+    assert_true(got.comparison.n_pairs == 3 && got.comparison.confidence == 0.9 && got.comparison.budget_s == 90);
+    assert_true(got.comparison.pairs[2].a == 1 && got.comparison.pairs[2].b == 5);
+    bl_arena_clear(&arena);
+    load(f->store, plain, &arena, &got);
+    assert_true(got.comparison.n_pairs == 0);
+    bl_arena_clear(&arena);
+    put.comparison.budget_s = NAN;
+    assert_int_equal(bl_store_begin(f->store, &put, &id, NULL), BL_OK);
+    load(f->store, id, &arena, &got);
+    assert_true(isnan(got.comparison.budget_s));
+    bl_arena_clear(&arena);
+    assert_int_equal(bl_store_end(f->store, id, BL_EXPERIMENT_FINISHED, NULL), BL_OK);
+    assert_int_equal(bl_store_delete(f->store, id, NULL), BL_OK); /* its pairs go with it */
+    put.comparison.confidence = 2;
+    assert_int_equal(bl_store_begin(f->store, &put, &id, NULL), BL_ERR_IO);
+}
+
 static void a_trial_comes_back_with_its_raw_steps(void **state)
 {
     fixture *f = *state;
@@ -216,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_experiment_comes_back_as_it_was_stored, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_comparison_comes_back_with_its_pairs, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_trial_comes_back_with_its_raw_steps, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_is_missing_is_null_and_not_zero, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_case_counts_once_a_block_unless_interrupted, fixture_set_up,
