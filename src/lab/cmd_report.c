@@ -66,7 +66,7 @@ int bl_cmd_report(bl_lab *lab, int argc, char **argv)
         .summary = "Writes a web page, or a picture, about experiments.",
         .usage = "[ID...] [options]",
         .details = "IDs are numbers from batchlab list; without one, or as 'latest', the newest. Several experiments "
-                   "overlay. The page is one file that needs no network and no script.",
+                   "overlay. The page is one file that needs no network.",
         .examples = "  batchlab report                     # report.html about the newest experiment\n"
                     "  batchlab report 3 4 -o both.html    # two machines, side by side\n"
                     "  batchlab report 3 --picture throughput -o throughput.svg\n",

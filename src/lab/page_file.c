@@ -70,7 +70,7 @@ static int draw(const loaded *l, const char *picture, bl_arena *arena, bl_str *o
     if (code != BL_OK)
         return code;
     BL_FAIL(err, BL_ERR_USAGE, "there is no picture '%s', or no data for it", picture);
-    bl_error_remedy(err, "%s; the last two want one experiment", BL_PICTURES);
+    bl_error_remedy(err, "%s; the last four want one experiment", BL_PICTURES);
     return BL_ERR_USAGE;
 }
 

@@ -10,7 +10,7 @@
 
 #define BL_PAGE_REFRESH_S 5
 /* The ids of report/chart.h's charts, for help and errors. */
-#define BL_PICTURES "throughput, step_time, residuals, memory, differences or timeline"
+#define BL_PICTURES "throughput, step_time, residuals, memory, wait, verdicts, differences, timeline or steps"
 
 /* Replaces the file as a whole. refresh_s above 0: a browser loads it anew so often. */
 int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, const char *path, bl_error *err);

@@ -76,6 +76,7 @@ static int figure_from_steps(const bl_trial_record *t, int64_t warmup, bl_trial_
             out->source = strcmp(t->step_source, "progress") == 0 ? BL_FIGURE_PROGRESS : BL_FIGURE_STEPS;
             out->seconds = steady.seconds_per_sample;
             out->step_seconds = steady.step_seconds;
+            out->warm_from = steady.first_steady < n ? index[steady.first_steady] : t->n_steps;
             out->wait_share = wait_share(t, index, steady.first_steady, n);
             snprintf(out->note, sizeof out->note, "%s", steady.note);
         }

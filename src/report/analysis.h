@@ -30,6 +30,7 @@ typedef struct bl_trial_figure {
     bl_figure_source source;
     double step_seconds; /* median of the steady steps; NaN without markers */
     double wait_share;   /* of the steady steps' time, waiting for data; NaN where not said */
+    size_t warm_from;    /* the step, of all steps, from which on they count; the number of steps where none does */
     char note[160];      /* of the warm-up cut: "warm after 3 of 50 steps" */
 } bl_trial_figure;
 

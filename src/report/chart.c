@@ -6,27 +6,18 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "report/chart_parts.h"
 #include "report/format.h"
 #include "stats/fit.h"
 
-/* What the charts are made of; `failed` stays set once memory was out. */
-typedef struct maker {
-    const bl_analysis *const *analyses;
-    size_t n;
-    bl_arena *arena;
-    bl_chart *charts;
-    size_t *n_charts;
-    bool failed;
-} maker;
-
-static void *take(maker *m, size_t count, size_t size)
+void *bl_chart_take(bl_chart_maker *m, size_t count, size_t size)
 {
     void *block = bl_arena_alloc(m->arena, count > 0 ? count : 1, size);
     m->failed = m->failed || !block;
     return block;
 }
 
-static const char *keep(maker *m, const char *text)
+const char *bl_chart_keep(bl_chart_maker *m, const char *text)
 {
     char *copy = bl_arena_strdup(m->arena, text);
     m->failed = m->failed || !copy;
@@ -43,23 +34,21 @@ static bool is_power_of_two(int64_t batch)
     return batch > 0 && (batch & (batch - 1)) == 0;
 }
 
-/* Empty series with room for n points each; false when memory is out. */
-static bool take_series(maker *m, bl_chart_series *s, size_t n, bool intervals)
+bool bl_chart_take_series(bl_chart_maker *m, bl_chart_series *s, size_t n, bool intervals)
 {
     *s = (bl_chart_series){.name = "",
-                           .x = take(m, n, sizeof *s->x),
-                           .y = take(m, n, sizeof *s->y),
-                           .special = take(m, n, sizeof *s->special),
-                           .notes = take(m, n, sizeof *s->notes)};
+                           .x = bl_chart_take(m, n, sizeof *s->x),
+                           .y = bl_chart_take(m, n, sizeof *s->y),
+                           .special = bl_chart_take(m, n, sizeof *s->special),
+                           .notes = bl_chart_take(m, n, sizeof *s->notes)};
     if (intervals) {
-        s->low = take(m, n, sizeof *s->low);
-        s->high = take(m, n, sizeof *s->high);
+        s->low = bl_chart_take(m, n, sizeof *s->low);
+        s->high = bl_chart_take(m, n, sizeof *s->high);
     }
     return !m->failed;
 }
 
-/* The chart counts once it has a point. */
-static void add_chart(maker *m, const bl_chart *chart)
+void bl_chart_add(bl_chart_maker *m, const bl_chart *chart)
 {
     size_t n = 0;
     for (size_t s = 0; s < chart->n_series; s++)
@@ -68,7 +57,7 @@ static void add_chart(maker *m, const bl_chart *chart)
         m->charts[(*m->n_charts)++] = *chart;
 }
 
-static const char *series_name(maker *m, const bl_analysis *a, size_t group)
+static const char *series_name(bl_chart_maker *m, const bl_analysis *a, size_t group)
 {
     const bl_experiment *e = a->experiment;
     const char *other = strchr(a->cases[group].label, ' ');
@@ -81,7 +70,7 @@ static const char *series_name(maker *m, const bl_analysis *a, size_t group)
     bl_str clean;
     bl_str_init(&clean);
     bl_format_clean(bl_str_text(&name), 40, &clean);
-    const char *kept = keep(m, bl_str_text(&clean));
+    const char *kept = bl_chart_keep(m, bl_str_text(&clean));
     bl_str_clear(&clean);
     bl_str_clear(&name);
     return kept;
@@ -89,7 +78,7 @@ static const char *series_name(maker *m, const bl_analysis *a, size_t group)
 
 /* ---- over the batch size ---- */
 
-typedef enum quantity { RATE, STEP_MS, RESIDUAL, MEMORY_GIB } quantity;
+typedef enum quantity { RATE, STEP_MS, RESIDUAL, MEMORY_GIB, WAIT } quantity;
 
 /* The value of a case, NaN where it has none; the interval's ends where there is one. */
 static double value_of(const bl_analysis *a, const bl_case_figure *c, quantity q, double *low, double *high)
@@ -97,6 +86,8 @@ static double value_of(const bl_analysis *a, const bl_case_figure *c, quantity q
     *low = *high = NAN;
     if (q == MEMORY_GIB)
         return c->peak_memory_b / (1 << 30);
+    if (q == WAIT)
+        return 100 * c->wait_share;
     if (q != RATE)
         return 1000 * c->step_seconds;
     bl_interval shown = a->per_run ? c->seconds : bl_interval_reciprocal(&c->seconds);
@@ -107,7 +98,7 @@ static double value_of(const bl_analysis *a, const bl_case_figure *c, quantity q
     return shown.estimate;
 }
 
-static const char *note_of(maker *m, const char *label, const char *unit, double value, double low, double high)
+const char *bl_chart_note(bl_chart_maker *m, const char *label, const char *unit, double value, double low, double high)
 {
     char number[32], from[32], to[32], note[256];
     bl_format_number(value, number, sizeof number);
@@ -117,10 +108,11 @@ static const char *note_of(maker *m, const char *label, const char *unit, double
         snprintf(note, sizeof note, "%.120s: %s %s [%s, %s]", label, number, unit, from, to);
     else
         snprintf(note, sizeof note, "%.120s: %s %s", label, number, unit);
-    return keep(m, note);
+    return bl_chart_keep(m, note);
 }
 
-static void fill_points(maker *m, const bl_analysis *a, size_t group, quantity q, const char *unit, bl_chart_series *s)
+static void fill_points(bl_chart_maker *m, const bl_analysis *a, size_t group, quantity q, const char *unit,
+                        bl_chart_series *s)
 {
     size_t others = n_others(a);
     for (size_t c = group; c < a->n_cases; c += others) {
@@ -134,7 +126,7 @@ static void fill_points(maker *m, const bl_analysis *a, size_t group, quantity q
             s->high[s->n] = high;
         }
         s->special[s->n] = is_power_of_two(a->cases[c].batch);
-        s->notes[s->n++] = note_of(m, a->cases[c].label, unit, value, low, high);
+        s->notes[s->n++] = bl_chart_note(m, a->cases[c].label, unit, value, low, high);
     }
 }
 
@@ -162,7 +154,7 @@ static bool fit(const bl_chart_series *points, quantity q, double *fixed, double
 
 enum { LINE_POINTS = 33 };
 
-static void add_line(maker *m, bl_chart *chart, const bl_chart_series *points, double fixed, double slope)
+static void add_line(bl_chart_maker *m, bl_chart *chart, const bl_chart_series *points, double fixed, double slope)
 {
     double low = points->x[0], high = points->x[0];
     for (size_t i = 0; i < points->n; i++) {
@@ -170,7 +162,7 @@ static void add_line(maker *m, bl_chart *chart, const bl_chart_series *points, d
         high = fmax(high, points->x[i]);
     }
     bl_chart_series *s = &chart->series[chart->n_series];
-    if (!take_series(m, s, LINE_POINTS, false))
+    if (!bl_chart_take_series(m, s, LINE_POINTS, false))
         return;
     s->line = true;
     s->color = points->color;
@@ -181,7 +173,29 @@ static void add_line(maker *m, bl_chart *chart, const bl_chart_series *points, d
     chart->n_series++;
 }
 
-static void make_batch_chart(maker *m, bl_chart chart, quantity q, const char *unit)
+/* The machine's memory, and where the line meets it. */
+static void add_limit(bl_chart_maker *m, bl_chart *chart, double fixed, double slope)
+{
+    const bl_environment *environment = &m->analyses[0]->experiment->environment;
+    double bytes = NAN;
+    for (size_t i = 0; i < environment->len; i++)
+        if (strcmp(environment->items[i].name, "memory bytes") == 0 && environment->items[i].value)
+            bytes = strtod(environment->items[i].value, NULL);
+    if (!(bytes > 0) || !isfinite(bytes))
+        return;
+    char text[400], size[32];
+    bl_format_bytes(bytes, size, sizeof size);
+    chart->limit = bytes / (1 << 30);
+    snprintf(text, sizeof text, "memory of the machine: %s", size);
+    chart->limit_label = bl_chart_keep(m, text);
+    if (!(slope > 0) || !(fixed < chart->limit))
+        return;
+    snprintf(text, sizeof text, "%s The line would reach the machine's %s at batch %.0f, if it went on so.",
+             chart->caption, size, floor((chart->limit - fixed) / slope));
+    chart->caption = bl_chart_keep(m, text);
+}
+
+static void make_batch_chart(bl_chart_maker *m, bl_chart chart, quantity q, const char *unit)
 {
     size_t room = 0, color = 0;
     chart.x_label = "batch size";
@@ -189,33 +203,35 @@ static void make_batch_chart(maker *m, bl_chart chart, quantity q, const char *u
     chart.batch_axis = true;
     for (size_t k = 0; k < m->n; k++)
         room += 2 * n_others(m->analyses[k]);
-    chart.series = take(m, room, sizeof *chart.series);
+    chart.series = bl_chart_take(m, room, sizeof *chart.series);
     for (size_t k = 0; k < m->n && !m->failed; k++) {
         const bl_analysis *a = m->analyses[k];
         for (size_t group = 0; group < n_others(a) && !m->failed; group++) {
             bl_chart_series *s = &chart.series[chart.n_series++];
-            if (!take_series(m, s, a->n_cases, q == RATE))
+            if (!bl_chart_take_series(m, s, a->n_cases, q == RATE))
                 return;
             s->color = color++;
             s->name = series_name(m, a, group);
             fill_points(m, a, group, q, unit, s);
             double fixed, slope;
-            if (q == RATE)
+            if (q == RATE || q == WAIT)
                 continue;
             bool fitted = fit(s, q, &fixed, &slope);
             if (fitted && q != RESIDUAL)
                 add_line(m, &chart, s, fixed, slope);
+            if (q == MEMORY_GIB && m->n == 1 && n_others(a) == 1)
+                add_limit(m, &chart, fitted ? fixed : NAN, fitted ? slope : NAN);
             for (size_t i = 0; i < s->n && fitted && q == RESIDUAL; i++) {
                 s->y[i] = 100 * (1 - (fixed + slope * s->x[i]) / s->y[i]);
-                s->notes[i] = note_of(m, "from the fit", "%", s->y[i], NAN, NAN);
+                s->notes[i] = bl_chart_note(m, "from the fit", "%", s->y[i], NAN, NAN);
             }
             s->n = q == RESIDUAL && !fitted ? 0 : s->n;
         }
     }
-    add_chart(m, &chart);
+    bl_chart_add(m, &chart);
 }
 
-static void make_batch_charts(maker *m)
+static void make_batch_charts(bl_chart_maker *m)
 {
     bool per_run = m->analyses[0]->per_run;
     make_batch_chart(m,
@@ -225,7 +241,8 @@ static void make_batch_charts(maker *m)
                                 .caption = "Each point with its interval over the blocks. Intervals hold what the "
                                            "machine did between blocks: that two overlap does not make their sizes "
                                            "equal.",
-                                .band = NAN},
+                                .band = NAN,
+                                .limit = NAN},
                      RATE, per_run ? "s a run" : "samples/s");
     make_batch_chart(m,
                      (bl_chart){.id = "step_time",
@@ -234,7 +251,8 @@ static void make_batch_charts(maker *m)
                                 .caption = "Median step of the warm part; the line is a fixed cost and a cost a "
                                            "sample, fitted robustly.",
                                 .from_zero = true,
-                                .band = NAN},
+                                .band = NAN,
+                                .limit = NAN},
                      STEP_MS, "ms");
     make_batch_chart(m,
                      (bl_chart){.id = "residuals",
@@ -242,7 +260,8 @@ static void make_batch_charts(maker *m)
                                 .y_label = "measured over fitted, %",
                                 .caption = "Where powers of two were special, they would lie together below 0. The "
                                            "band is the margin.",
-                                .band = 100 * m->analyses[0]->experiment->margin},
+                                .band = 100 * m->analyses[0]->experiment->margin,
+                                .limit = NAN},
                      RESIDUAL, "%");
     make_batch_chart(m,
                      (bl_chart){.id = "memory",
@@ -251,113 +270,29 @@ static void make_batch_charts(maker *m)
                                 .caption = "Host memory: the largest of a size's trials that went well, and a "
                                            "straight line through them.",
                                 .from_zero = true,
-                                .band = NAN},
+                                .band = NAN,
+                                .limit = NAN},
                      MEMORY_GIB, "GiB");
-}
-
-/* ---- inside one experiment ---- */
-
-static void add_row(maker *m, bl_chart *chart, const char *name, const bl_interval *ratio, bool special)
-{
-    bl_chart_series *s = &chart->series[0];
-    if (ratio->n == 0 || !isfinite(ratio->estimate))
-        return;
-    size_t i = s->n++;
-    s->y[i] = (double)chart->n_rows;
-    s->x[i] = 100 * (ratio->estimate - 1);
-    s->low[i] = ratio->has_interval ? 100 * (ratio->low - 1) : NAN;
-    s->high[i] = ratio->has_interval ? 100 * (ratio->high - 1) : NAN;
-    s->special[i] = special;
-    s->notes[i] = note_of(m, name, "% time", s->x[i], s->low[i], s->high[i]);
-    chart->rows[chart->n_rows++] = keep(m, name);
-}
-
-static void make_differences(maker *m)
-{
-    const bl_analysis *a = m->analyses[0];
-    bl_chart chart = {.id = "differences",
-                      .title = "Differences inside blocks",
-                      .x_label = a->per_run ? "time a run, % more" : "time per sample, % more",
-                      .y_label = "",
-                      .special = "neighbours against their power of two",
-                      .band = 100 * a->experiment->margin};
-    size_t room = a->n_cases + a->n_groups;
-    chart.series = take(m, 1, sizeof *chart.series);
-    chart.rows = take(m, room, sizeof *chart.rows);
-    if (m->failed || a->best == a->n_cases || a->n_cases < 2 || !take_series(m, chart.series, room, true))
-        return;
-    char caption[400];
-    snprintf(caption, sizeof caption,
-             "Each case against %.100s, the best observed (which looks better than it is: only "
-             "fresh blocks confirm it), with its interval. The band is the margin of %g %%.",
-             a->cases[a->best].label, 100 * a->experiment->margin);
-    chart.caption = keep(m, caption);
-    chart.n_series = 1;
-    for (size_t c = 0; c < a->n_cases; c++)
-        if (c != a->best)
-            add_row(m, &chart, a->cases[c].label, &a->cases[c].against_best.ratio, false);
-    for (size_t g = 0; g < a->n_groups; g++) {
-        char name[120];
-        snprintf(name, sizeof name, "beside powers of two%s%.80s", a->groups[g].label[0] ? ", " : "",
-                 a->groups[g].label);
-        if (a->groups[g].neighbours.len > 0)
-            add_row(m, &chart, name, &a->groups[g].neighbours.overall.ratio, true);
-    }
-    add_chart(m, &chart);
-}
-
-static void make_timeline(maker *m)
-{
-    const bl_analysis *a = m->analyses[0];
-    const bl_experiment *e = a->experiment;
-    bl_chart chart = {.id = "timeline",
-                      .title = "Trials in the order they ran",
-                      .x_label = "minutes since the first trial began",
-                      .y_label = "time against its case's, %",
-                      .caption =
-                          "Each trial's time per sample against the estimate of its case: a drift of the machine "
-                          "shows as a slope, a disturbance as a group of points. Failures lie at 0.",
-                      .special = "not ok",
-                      .band = 100 * e->margin,
-                      .n_series = 1};
-    chart.series = take(m, 1, sizeof *chart.series);
-    if (m->failed || e->n_trials == 0 || !take_series(m, chart.series, e->n_trials, false))
-        return;
-    bl_chart_series *s = chart.series;
-    for (size_t i = 0; i < e->n_trials; i++) {
-        const bl_trial_record *t = &e->trials[i];
-        if (t->case_index >= a->n_cases)
-            continue;
-        bool ok = strcmp(t->outcome, "ok") == 0;
-        double share = 100 * (a->trials[i].seconds / a->cases[t->case_index].seconds.estimate - 1);
-        if (ok && !isfinite(share))
-            continue;
-        char note[300];
-        if (ok)
-            snprintf(note, sizeof note, "trial %zu, block %zu, %.120s: %+.2f %%", i + 1, t->block + 1,
-                     a->cases[t->case_index].label, share);
-        else
-            snprintf(note, sizeof note, "trial %zu, block %zu, %.120s: %.40s", i + 1, t->block + 1,
-                     a->cases[t->case_index].label, t->outcome);
-        s->x[s->n] = (double)(t->started_ns - e->trials[0].started_ns) / 60e9;
-        s->y[s->n] = ok ? share : 0;
-        s->special[s->n] = !ok;
-        s->notes[s->n++] = keep(m, note);
-    }
-    add_chart(m, &chart);
+    make_batch_chart(m,
+                     (bl_chart){.id = "wait",
+                                .title = "Waiting for data",
+                                .y_label = "% of the steps' time",
+                                .caption = "The share of the warm steps in which training waited for its next batch.",
+                                .from_zero = true,
+                                .band = NAN,
+                                .limit = NAN},
+                     WAIT, "%");
 }
 
 int bl_charts_make(const bl_analysis *const *analyses, size_t n, bl_arena *arena, bl_chart *charts, size_t *n_charts,
                    bl_error *err)
 {
-    maker m = {.analyses = analyses, .n = n, .arena = arena, .charts = charts, .n_charts = n_charts};
+    bl_chart_maker m = {.analyses = analyses, .n = n, .arena = arena, .charts = charts, .n_charts = n_charts};
     *n_charts = 0;
     if (n == 0)
         return BL_OK;
     make_batch_charts(&m);
-    if (n == 1) {
-        make_differences(&m);
-        make_timeline(&m);
-    }
+    if (n == 1)
+        bl_chart_make_inside(&m);
     return m.failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the pictures") : BL_OK;
 }

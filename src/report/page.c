@@ -6,22 +6,31 @@
 
 #include "base/clock.h"
 #include "report/format.h"
+#include "report/page_data.h"
+#include "report/page_script.h"
 #include "report/svg.h"
 
-/* No script may run and nothing may be loaded, whatever a program's name or output holds. */
-static const char head[] =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src "
-    "data:\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<link rel=\"icon\" href=\"data:,\">\n";
+/* Nothing may be loaded, and no script run but the page's own, known by its hash, whatever a program's name or output
+ * holds. */
+static void head(bl_str *out)
+{
+    bl_str_append(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; "
+                       "form-action 'none'; style-src 'unsafe-inline'; img-src data:");
+    if (bl_page_script[0])
+        bl_str_printf(out, "; script-src '%s'", bl_page_script_hash);
+    bl_str_append(out, "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                       "<link rel=\"icon\" href=\"data:,\">\n");
+}
+
+#define LIGHT "--text:#1a1a1a;--faint:#5c5c5c;--back:#fff;--line:#d5d5d5;--mark:#eef5fa;--band:#e6e6e6"
+#define DARK  "--text:#e6e6e6;--faint:#a8a8a8;--back:#161616;--line:#3d3d3d;--mark:#14283a;--band:#303030"
 
 static const char style[] =
-    "<style>\n"
-    ":root{color-scheme:light dark;--text:#1a1a1a;--faint:#5c5c5c;--back:#fff;--line:#d5d5d5;--mark:#eef5fa}\n"
-    "@media(prefers-color-scheme:dark){:root{--text:#e6e6e6;--faint:#a8a8a8;--back:#161616;--line:#3d3d3d;"
-    "--mark:#14283a}}\n"
-    "body{margin:0 auto;max-width:60rem;padding:1rem;font:16px/1.5 system-ui,sans-serif;color:var(--text);"
+    ":root{color-scheme:light dark;" LIGHT "}\n"
+    "@media(prefers-color-scheme:dark){:root{" DARK "}}\n"
+    ":root[data-theme=light]{color-scheme:light;" LIGHT "}:root[data-theme=dark]{color-scheme:dark;" DARK "}\n"
+    "body{margin:0 auto;max-width:52rem;padding:1rem;font:16px/1.5 system-ui,sans-serif;color:var(--text);"
     "background:var(--back);overflow-wrap:anywhere}\n"
     "h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.2rem;margin-top:2.2rem}\n"
     ".answer{font-size:1.1rem;padding:.8rem 1rem;border-left:4px solid #0072B2;background:var(--mark)}\n"
@@ -33,12 +42,41 @@ static const char style[] =
     "dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.15rem 1rem;margin:0}\n"
     "dt{color:var(--faint)}dd{margin:0}\n"
     "figure{margin:1.5rem 0}figure svg{display:block;width:100%;height:auto}\n"
-    "figure .scroll svg{min-width:34rem}\n"
     "figcaption{color:var(--faint);font-size:.9rem}pre{white-space:pre-wrap;font-size:.85rem}\n"
     "summary{cursor:pointer;padding:.3rem 0}:focus-visible{outline:2px solid #0072B2;outline-offset:2px}\n"
-    "@media print{:root{color-scheme:light;--text:#000;--faint:#444;--back:#fff;--line:#bbb;--mark:#fff}"
-    "body{max-width:none}figure,tr{break-inside:avoid}.scroll{overflow:visible}}\n"
-    "</style>\n</head>\n<body>\n";
+    "@media(max-width:36rem){figure svg{font-size:16px}dl{grid-template-columns:1fr}dd{margin:0 0 .4rem}}\n";
+
+/* Of what the script makes. */
+static const char script_style[] =
+    "button,select{font:inherit;font-size:.85rem;color:inherit;background:var(--mark);border:1px solid var(--line);"
+    "border-radius:.3rem;padding:.15rem .55rem;cursor:pointer;max-width:100%}\n"
+    "button[aria-pressed=true]{border-color:currentColor}.legend button[aria-pressed=false]{opacity:.55;"
+    "text-decoration:line-through}\n"
+    "#theme{float:right}.tools{display:flex;flex-wrap:wrap;gap:.35rem;margin-bottom:.3rem}"
+    ".legend{display:contents}.legend i{display:inline-block;width:1em;height:.3em;margin-right:.4em;"
+    "vertical-align:middle}\n"
+    ".unit{font-size:.8rem;color:var(--faint);align-self:center}.area{position:relative;touch-action:pan-y}"
+    ".tip{position:absolute;z-index:9;padding:.25rem .5rem;font-size:.85rem;line-height:1.3;color:var(--text);"
+    "background:var(--back);border:1px solid currentColor;border-radius:.3rem;pointer-events:none;width:max-content}"
+    ".tip[hidden]{display:none}.u-select{background:#0072B233}\n"
+    "@media screen{figure.on .static{display:none}}\n";
+
+static const char print_style[] =
+    "@media print{:root:root{color-scheme:light;--text:#000;--faint:#444;--back:#fff;--line:#bbb;--mark:#fff}"
+    "body{max-width:none}figure,tr{break-inside:avoid}.scroll{overflow:visible}.live,#theme{display:none}}\n";
+
+static void styles(bl_str *out)
+{
+    bl_str_append(out, "<style>\n");
+    bl_str_append(out, style);
+    if (bl_page_script[0]) {
+        bl_str_append(out, bl_page_script_style);
+        bl_str_append_c(out, '\n');
+        bl_str_append(out, script_style);
+    }
+    bl_str_append(out, print_style);
+    bl_str_append(out, "</style>\n</head>\n<body>\n");
+}
 
 static void element(bl_str *out, const char *tag, const char *attributes, const char *text)
 {
@@ -240,7 +278,7 @@ static void figures(const bl_chart *charts, size_t n, bl_str *out)
     for (size_t i = 0; i < n; i++) {
         bl_str_printf(out, "<figure id=\"%s\">\n<h2>", charts[i].id);
         bl_markup_text(out, charts[i].title);
-        bl_str_append(out, "</h2>\n<div class=\"scroll\" tabindex=\"0\">\n");
+        bl_str_append(out, "</h2>\n<div class=\"static\">\n");
         bl_svg_chart(&charts[i], false, out);
         bl_str_append(out, "</div>\n<figcaption>");
         bl_markup_text(out, charts[i].caption);
@@ -269,6 +307,16 @@ static void about_experiment(const bl_analysis *a, bl_str *out)
     bl_str_clear(&text);
 }
 
+static void scripts(const bl_analysis *const *analyses, size_t n, const bl_chart *charts, size_t n_charts, bl_str *out)
+{
+    bl_str_append(out, " Pictures by uPlot, \302\251 Leon Sorokin, MIT licence.</small></p>\n"
+                       "<script type=\"application/json\" id=\"data\">");
+    bl_page_data(analyses, n, charts, n_charts, out);
+    bl_str_append(out, "</script>\n<script>");
+    bl_str_append(out, bl_page_script);
+    bl_str_append(out, "</script>\n");
+}
+
 int bl_report_page(const bl_analysis *const *analyses, size_t n, int refresh_s, bl_str *out, bl_error *err)
 {
     bl_arena arena;
@@ -283,11 +331,11 @@ int bl_report_page(const bl_analysis *const *analyses, size_t n, int refresh_s, 
         bl_str_printf(&title, "%zu experiments", n);
     int code = bl_charts_make(analyses, n, &arena, charts, &n_charts, err);
     if (code == BL_OK) {
-        bl_str_append(out, head);
+        head(out);
         if (refresh_s > 0)
             bl_str_printf(out, "<meta http-equiv=\"refresh\" content=\"%d\">\n", refresh_s);
         element(out, "title", "", bl_str_text(&title));
-        bl_str_append(out, style);
+        styles(out);
         element(out, "h1", "", bl_str_text(&title));
         bl_str_append_c(out, '\n');
         for (size_t i = 0; i < n; i++) {
@@ -302,8 +350,12 @@ int bl_report_page(const bl_analysis *const *analyses, size_t n, int refresh_s, 
         figures(charts, n_charts, out);
         for (size_t i = 0; i < n; i++)
             about_experiment(analyses[i], out);
-        bl_str_append(out, "<p><small>Made by batchlab " BATCHLAB_VERSION " from the raw steps.</small></p>\n"
-                           "</body>\n</html>\n");
+        bl_str_append(out, "<p><small>Made by batchlab " BATCHLAB_VERSION " from the raw steps.");
+        if (bl_page_script[0])
+            scripts(analyses, n, charts, n_charts, out);
+        else
+            bl_str_append(out, "</small></p>\n");
+        bl_str_append(out, "</body>\n</html>\n");
     }
     if (code == BL_OK && (out->failed || title.failed))
         code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for the page");

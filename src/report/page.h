@@ -1,4 +1,5 @@
-/* One web page about experiments: a file that needs no other, no network and no script. */
+/* One web page about experiments: a file that needs no other and no network. Its pictures are static; where the build
+ * found uPlot, a script, which the page's policy knows by its hash, lays interactive ones over them. */
 #ifndef BL_REPORT_PAGE_H
 #define BL_REPORT_PAGE_H
 

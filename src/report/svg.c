@@ -6,7 +6,18 @@
 
 #include "report/format.h"
 
-enum { WIDTH = 720, HEIGHT = 340, ROW = 26, TOP = 34, BOTTOM = 48, RIGHT = 18, LEFT = 64, TICKS = 7 };
+/* A picture inside a page is narrower, so that a phone need not shrink it beyond reading. */
+enum {
+    WIDTH = 720,
+    WIDTH_INSIDE = 540,
+    HEIGHT = 340,
+    ROW = 26,
+    TOP = 34,
+    BOTTOM = 48,
+    RIGHT = 18,
+    LEFT = 64,
+    TICKS = 7
+};
 
 /* Of Okabe & Ito's colours, told apart by the colour-blind, those with a contrast of 3 to both white and black. */
 static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"};
@@ -19,6 +30,7 @@ typedef struct frame {
     double left, right, top, bottom;     /* in pixels */
     double x_low, x_high, y_low, y_high; /* in units; logarithms where x_log */
     bool x_log;
+    size_t row_columns; /* of the rows' names */
 } frame;
 
 static double at_x(const frame *f, double x)
@@ -46,7 +58,7 @@ static void widen(double value, double *low, double *high)
 
 static void give_room(double *low, double *high, bool from_zero)
 {
-    double room = 0.05 * (*high - *low);
+    double room = 0.05 * (*high - (from_zero ? 0 : *low));
     if (!(room > 0))
         room = *high != 0 ? 0.05 * fabs(*high) : 1;
     *high += room;
@@ -75,6 +87,8 @@ static bool find_ranges(frame *f)
         widen(chart->band, &spread[0], &spread[1]);
         widen(-chart->band, &spread[0], &spread[1]);
     }
+    if (isfinite(chart->limit) && chart->limit < 3 * y[1])
+        widen(chart->limit, &y[0], &y[1]);
     f->x_log = chart->batch_axis && x[0] > 0 && x[1] > 4 * x[0];
     if (f->x_log) {
         x[0] = log2(x[0]);
@@ -169,7 +183,7 @@ static void draw_axes(const frame *f)
     for (size_t i = 0; i < chart->n_rows; i++) {
         bl_str name;
         bl_str_init(&name);
-        bl_format_clean(chart->rows[i], 44, &name);
+        bl_format_clean(chart->rows[i], f->row_columns, &name);
         text(f, f->left - 7, at_y(f, (double)i) + 4, "end", bl_str_text(&name));
         bl_str_clear(&name);
     }
@@ -194,6 +208,15 @@ static void draw_band(const frame *f)
         rule(f, at_x(f, 0), f->top, at_x(f, 0), f->bottom, "");
     else
         rule(f, f->left, at_y(f, 0), f->right, at_y(f, 0), "");
+}
+
+static void draw_limit(const frame *f)
+{
+    double limit = f->chart->limit;
+    if (!isfinite(limit) || limit > f->y_high)
+        return;
+    rule(f, f->left, at_y(f, limit), f->right, at_y(f, limit), "stroke-dasharray=\"8 4\"");
+    text(f, f->left + 6, at_y(f, limit) - 5, "start", f->chart->limit_label);
 }
 
 static void draw_whisker(const frame *f, const bl_chart_series *s, size_t i)
@@ -261,7 +284,7 @@ static void draw_legend(const frame *f)
     for (size_t s = chart->n_series; s-- > 0;) {
         const bl_chart_series *series = &chart->series[s];
         double width = 7.0 * (double)bl_format_width(series->name) + 34;
-        if (!series->name[0] || series->line || x - width < f->left + 60)
+        if (!series->name[0] || x - width < f->left + 60)
             continue;
         text(f, x, 16, "end", series->name);
         x -= width;
@@ -272,30 +295,33 @@ static void draw_legend(const frame *f)
     }
 }
 
-static double row_label_width(const bl_chart *chart)
+static double row_label_width(const bl_chart *chart, size_t most)
 {
     size_t widest = 8;
     for (size_t i = 0; i < chart->n_rows; i++) {
         size_t width = bl_format_width(chart->rows[i]);
         widest = width > widest ? width : widest;
     }
-    return 7.0 * (double)(widest > 44 ? 44 : widest) + 16;
+    return 7.0 * (double)(widest > most ? most : widest) + 16;
 }
 
 void bl_svg_chart(const bl_chart *chart, bool alone, bl_str *out)
 {
     double height = chart->rows ? TOP + BOTTOM + ROW * (double)chart->n_rows : HEIGHT;
-    frame f = {.chart = chart, .out = out, .right = WIDTH - RIGHT, .top = TOP, .bottom = height - BOTTOM};
-    f.left = chart->rows ? row_label_width(chart) : LEFT;
+    int width = alone ? WIDTH : WIDTH_INSIDE;
+    frame f = {.chart = chart, .out = out, .right = width - RIGHT, .top = TOP, .bottom = height - BOTTOM};
+    f.row_columns = alone ? 44 : 28;
+    f.left = chart->rows ? row_label_width(chart, f.row_columns) : LEFT;
     bl_str_printf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" role=\"img\" font-size=\"13\" "
                   "font-family=\"system-ui, sans-serif\"%s aria-label=\"",
-                  WIDTH, height, alone ? " color=\"#767676\"" : "");
+                  width, height, alone ? " color=\"#767676\"" : "");
     bl_markup_text(out, chart->title);
     bl_str_append(out, "\">\n<g fill=\"currentColor\" font-variant-numeric=\"tabular-nums\">\n");
     if (find_ranges(&f)) {
         draw_band(&f);
         draw_axes(&f);
+        draw_limit(&f);
         draw_legend(&f);
         for (size_t s = 0; s < chart->n_series; s++)
             draw_series(&f, &chart->series[s]);

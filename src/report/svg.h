@@ -15,4 +15,8 @@ void bl_svg_chart(const bl_chart *chart, bool alone, bl_str *out);
  * characters but tab and line feed, replaced by U+FFFD. NULL is nothing. */
 void bl_markup_text(bl_str *out, const char *text);
 
+/* Text as a JSON string, quotes included, that may stand inside a script element of a page: ASCII alone, and no <, > or
+ * &. What bl_markup_text replaces, this does too. */
+void bl_markup_json(bl_str *out, const char *text);
+
 #endif

@@ -96,6 +96,19 @@ class LabCase(unittest.TestCase):
         with sqlite3.connect(self.db) as database:
             return database.execute(sql).fetchall()
 
+    def multiply(self, measured, blocks):
+        """Makes `blocks` blocks of the only experiment's `measured` ones, block after block."""
+        with sqlite3.connect(self.db) as db:
+            db.execute(f'UPDATE experiment SET blocks = {blocks}')
+            columns = [c[1] for c in db.execute('PRAGMA table_info(trial)') if c[1] not in ('id', 'block', 'started_ns')]
+            names = ', '.join(columns)
+            for block in range(measured, blocks):
+                db.execute(f'INSERT INTO trial (block, started_ns, {names}) SELECT {block}, started_ns + '
+                           f'{block // measured} * 60000000000, {names} FROM trial WHERE block = {block % measured}')
+            db.execute('INSERT INTO step SELECT n.id, s.position, s.samples, s.end_ns, s.time_ns, s.wait_ns, s.loss '
+                       f'FROM trial n JOIN trial o ON o.block = n.block % {measured} AND o.case_index = n.case_index '
+                       f'JOIN step s ON s.trial_id = o.id WHERE n.block >= {measured}')
+
     def check_integrity(self):
         self.assertEqual(self.query('PRAGMA integrity_check'), [('ok',)])
         self.assertEqual(self.query('PRAGMA foreign_key_check'), [])

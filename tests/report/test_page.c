@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "report/page.h"
+#include "report/page_script.h"
 #include "report/svg.h"
+#include "report/traces.h"
 
 static sample s;
 static bl_str out;
@@ -67,7 +69,8 @@ static void expect_golden(const char *name)
 static void pictures_are_as_they_were(void **state)
 {
     make_charts();
-    static const char *const ids[] = {"throughput", "step_time", "residuals", "memory", "differences", "timeline"};
+    static const char *const ids[] = {"throughput", "step_time",   "residuals", "memory",
+                                      "wait",       "differences", "timeline",  "steps"};
     for (size_t i = 0; i < BL_ARRAY_LEN(ids); i++) {
         char name[64];
         snprintf(name, sizeof name, "%s.svg", ids[i]);
@@ -154,7 +157,8 @@ static void hostile_texts_stay_text(void **state)
     make_charts();
     assert_int_equal(bl_report_page(only, 1, 0, &out, NULL), BL_OK);
     const char *page = bl_str_text(&out);
-    assert_true(count(page, "<script") == 0 && count(page, "<img") == 0);
+    assert_true(count(page, "<script") == (bl_page_script[0] ? 2 : 0) && count(page, "<img") == 0);
+    assert_int_equal(count(page, "</script>"), count(page, "<script"));
     assert_true(count(page, "&lt;script&gt;alert(1)") > 20);
     assert_int_equal(count(page, "</title>"), count(page, "<title>"));
     assert_int_equal(count(page, "</svg>"), n_charts);
@@ -183,7 +187,8 @@ static void several_experiments_overlay(void **state)
     assert_string_equal(rate->series[0].name, "4 here");
     assert_true(rate->series[0].color != rate->series[1].color);
     for (size_t i = 0; i < n_charts; i++)
-        assert_true(strcmp(charts[i].id, "timeline") != 0 && strcmp(charts[i].id, "differences") != 0);
+        assert_true(strcmp(charts[i].id, "timeline") != 0 && strcmp(charts[i].id, "differences") != 0 &&
+                    strcmp(charts[i].id, "steps") != 0);
 }
 
 static void nothing_measured_gives_a_page_without_pictures(void **state)
@@ -193,6 +198,73 @@ static void nothing_measured_gives_a_page_without_pictures(void **state)
     assert_int_equal(n_charts, 0);
     assert_int_equal(bl_report_page(only, 1, 0, &out, NULL), BL_OK);
     assert_int_equal(count(bl_str_text(&out), "<svg"), 0);
+}
+
+/* Inside a script element nothing but the end of the string may end the string, and nothing the element. */
+static void json_is_escaped(void **state)
+{
+    static const struct {
+        const char *in, *wanted;
+    } cases[] = {
+        {"</script><!--", "\"\\u003c/script\\u003e\\u003c!--\""},
+        {"a\"b\\c'd&", "\"a\\u0022b\\u005cc\\u0027d\\u0026\""},
+        {"\xe2\x80\xa8\xe2\x80\xa9\n\x7f", "\"\\u2028\\u2029\\u000a\\ufffd\""},
+        {"\xc3\xa4\xf0\x9f\x98\x80", "\"\\u00e4\\ud83d\\ude00\""},
+        {"\xff\xe2\x80\xae", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+    };
+    for (size_t i = 0; i < BL_ARRAY_LEN(cases); i++) {
+        bl_str_reset(&out);
+        bl_markup_json(&out, cases[i].in);
+        assert_string_equal(bl_str_text(&out), cases[i].wanted);
+    }
+}
+
+/* Where there are more steps than room, each stretch keeps its least and its greatest. */
+static void steps_are_thinned_between_their_bounds(void **state)
+{
+    enum { N = 1001, CAP = 40 };
+    static bl_stored_step steps[N];
+    double ms[CAP + 2];
+    bl_trial_record t = {.steps = steps, .n_steps = N};
+    for (size_t i = 0; i < N; i++)
+        steps[i].time_ns = 1000000 * (int64_t)(1 + i * 7919 % 977);
+    steps[500].time_ns = 5000000000;
+    steps[3].time_ns = 0; /* not known */
+    size_t every, n = bl_trace_thin(&t, CAP, ms, &every);
+    assert_true(every == 51 && n == 40);
+    for (size_t k = 0; k < n / 2; k++) {
+        double least = INFINITY, greatest = 0;
+        for (size_t i = k * every; i < N && i < (k + 1) * every; i++)
+            if (steps[i].time_ns > 0) {
+                least = fmin(least, (double)steps[i].time_ns / 1e6);
+                greatest = fmax(greatest, (double)steps[i].time_ns / 1e6);
+            }
+        assert_true(ms[2 * k] == least && ms[2 * k + 1] == greatest);
+    }
+    t.n_steps = CAP;
+    assert_int_equal(bl_trace_thin(&t, CAP, ms, &every), CAP);
+    assert_true(every == 0 && isnan(ms[3]) && ms[4] == (double)steps[4].time_ns / 1e6);
+    t.steps = NULL;
+    assert_int_equal(bl_trace_thin(&t, CAP, ms, &every), 0);
+}
+
+/* The machine's memory is a line where it is near enough to be seen, and words in any case. */
+static void memory_has_its_limit(void **state)
+{
+    static bl_environment_item item = {.name = "memory bytes", .value = "157286400"}; /* 150 MiB; measured: 117 */
+    s.experiment.environment = (bl_environment){&item, 1};
+    make_charts();
+    const bl_chart *memory = chart_of("memory");
+    assert_true(memory->limit * 1024 == 150);
+    assert_string_equal(memory->limit_label, "memory of the machine: 150 MiB");
+    assert_non_null(strstr(memory->caption, "reach the machine's 150 MiB at batch "));
+    bl_svg_chart(memory, true, &out);
+    assert_non_null(strstr(bl_str_text(&out), ">memory of the machine: 150 MiB</text>"));
+    item.value = "15728640000";
+    make_charts();
+    bl_str_reset(&out);
+    bl_svg_chart(chart_of("memory"), true, &out);
+    assert_null(strstr(bl_str_text(&out), ">memory of the machine"));
 }
 
 static void markup_is_escaped(void **state)
@@ -229,6 +301,9 @@ int main(void)
         TEST(several_experiments_overlay),
         TEST(nothing_measured_gives_a_page_without_pictures),
         TEST(markup_is_escaped),
+        TEST(json_is_escaped),
+        TEST(steps_are_thinned_between_their_bounds),
+        TEST(memory_has_its_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/chart.h"
 #include "report/selftest.h"
 #include "report/warnings.h"
 #include "stats/rng.h"
@@ -60,6 +61,32 @@ static void verdicts_are_replayed_from_the_trials(void **state)
     assert_true(json_is_null(json_object_get(verdict, "more_blocks")));
     json_decref(json);
     bl_str_clear(&out);
+    sample_clear(&s);
+}
+
+static void verdicts_are_drawn(void **state)
+{
+    fill((const double[]){1, 1, 1.1}, 14, 0.001, 0);
+    sample_analyse(&s);
+    const bl_analysis *const only[] = {&s.analysis};
+    bl_chart charts[BL_CHARTS_MAX];
+    size_t n = 0, found = 0;
+    assert_int_equal(bl_charts_make(only, 1, &s.arena, charts, &n, NULL), BL_OK);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(charts[i].id, "verdicts") != 0)
+            continue;
+        found++;
+        const bl_chart_series *series = &charts[i].series[0];
+        assert_true(charts[i].band == 1 && charts[i].n_rows == 2 && series->n == 2);
+        assert_string_equal(charts[i].rows[1], "129 against 128");
+        for (size_t p = 0; p < 2; p++) {
+            const bl_interval *ratio = &s.analysis.pairs[p].verdict.contrast.ratio;
+            assert_true(fabs(series->x[p] - 100 * (ratio->estimate - 1)) < 1e-9);
+            assert_true(fabs(series->low[p] - 100 * (ratio->low - 1)) < 1e-9);
+            assert_true(fabs(series->high[p] - 100 * (ratio->high - 1)) < 1e-9 && series->special[p]);
+        }
+    }
+    assert_int_equal(found, 1);
     sample_clear(&s);
 }
 
@@ -232,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_are_replayed_from_the_trials),
+        cmocka_unit_test(verdicts_are_drawn),
         cmocka_unit_test(a_decided_case_need_not_go_on),
         cmocka_unit_test(pairs_that_do_not_exist_are_refused),
         cmocka_unit_test(a_calm_experiment_has_no_warnings),
