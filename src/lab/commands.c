@@ -10,6 +10,7 @@ const bl_lab_command bl_lab_commands[] = {
     {"show", "show an experiment's table, plot and verdict", false, bl_cmd_show},
     {"report", "write a web page, or a picture, about experiments", false, bl_cmd_report},
     {"export", "write an experiment as CSV or JSON", false, bl_cmd_export},
+    {"explain", "predict what batch sizes cost on a device, from shapes alone", false, bl_cmd_explain},
     {"delete", "delete an experiment", false, bl_cmd_delete},
 };
 

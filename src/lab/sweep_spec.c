@@ -46,7 +46,7 @@ static int64_t given(int64_t value, int64_t otherwise)
 /* ---- the built-in trainer ---- */
 
 /* Beside this program, in the build tree's other folder, or else left to PATH. */
-static void find_trainer(const char *program, bl_str *out)
+void bl_sweep_find_trainer(const char *program, bl_str *out)
 {
     static const char *const places[] = {"/" TRAINER, "/../train/" TRAINER};
     char self[PATH_MAX];
@@ -85,7 +85,7 @@ static int make_model_command(const bl_sweep_options *o, const char *program, bl
 {
     bl_str trainer;
     bl_str_init(&trainer);
-    find_trainer(program, &trainer);
+    bl_sweep_find_trainer(program, &trainer);
     int code = trainer.failed ? BL_ERR_NOMEM : push_literal(&spec->command, bl_str_text(&trainer));
     bl_str_clear(&trainer);
     if (code == BL_OK)

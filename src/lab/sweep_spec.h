@@ -32,6 +32,9 @@ int bl_sweep_spec_from_options(const bl_sweep_options *options, const char *prog
 int bl_sweep_spec_from_experiment(const bl_experiment *experiment, bl_sweep_spec *spec, bl_error *err);
 void bl_sweep_spec_clear(bl_sweep_spec *spec);
 
+/* Where batchlab-train is: beside this program, else its bare name, for PATH. */
+void bl_sweep_find_trainer(const char *program, bl_str *out);
+
 /* As it is stored; texts stay the spec's, arrays are the arena's. */
 int bl_sweep_spec_to_experiment(const bl_sweep_spec *spec, bl_arena *arena, bl_experiment *out, bl_error *err);
 /* The argv of one case. */

@@ -15,11 +15,11 @@
 static const char *const fixed_options[] = {"accumulate",    "batch-size", "drop-last", "ema",          "image-size",
                                             "nominal-batch", "optimizer",  "seed",      "train-samples"};
 /* They decide what is said, kept, or how long it takes; what matters of --data and --classes stands apart. */
-static const char *const free_options[] = {"cache",     "cache-limit", "checkpoint", "checkpoint-every", "classes",
-                                           "data",      "epochs",      "eval",       "eval-every",       "list-models",
-                                           "log",       "new-head",    "prefetch",   "profile",          "quiet",
-                                           "recompute", "resume",      "save",       "save-best",        "steps",
-                                           "weights",   "workers"};
+static const char *const free_options[] = {
+    "cache",   "cache-limit", "checkpoint", "checkpoint-every", "classes", "data",      "epochs",
+    "eval",    "eval-every",  "layers",     "list-models",      "log",     "new-head",  "prefetch",
+    "profile", "quiet",       "recompute",  "resume",           "save",    "save-best", "steps",
+    "weights", "workers"};
 
 static bool is_among(const char *name, const char *const *names, size_t n)
 {

@@ -13,6 +13,7 @@
 #include "graph/cost.h"
 #include "train/detect.h"
 #include "train/keeper.h"
+#include "train/layers.h"
 #include "train/memory_plan.h"
 #include "train/progress.h"
 #include "train/train_log.h"
@@ -373,6 +374,8 @@ int main(int argc, char **argv)
         bl_train_options_print_help(stdout);
     else if (code == BL_OK && s.options.list_models)
         code = list_models(&err);
+    else if (code == BL_OK && s.options.layers)
+        code = bl_layers_print(&s.options, stdout, &err);
     else if (code == BL_OK) {
         struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART | SA_RESETHAND};
         sigaction(SIGTERM, &action, NULL); /* a second one ends it at once */

@@ -110,6 +110,8 @@ static int machine_rows(bl_train_options *o, raw *r, bl_option *table)
         {BL_OPT_FLAG, 0, "memory-plan", NULL, "Print the memory that training would take, by kind, and leave.",
          &o->memory_plan, 0, 0},
         {BL_OPT_FLAG, 'q', "quiet", NULL, "No progress, only the result.", &o->quiet, 0, 0},
+        {BL_OPT_FLAG, 0, "layers", NULL, "Print the model's layers, as batchlab explain reads them, and leave.",
+         &o->layers, 0, 0},
         {BL_OPT_FLAG, 0, "list-models", NULL, "List the models and leave.", &o->list_models, 0, 0},
     };
     _Static_assert(sizeof rows / sizeof rows[0] + BL_LEARN_ROWS_MAX + 16 <= MAX_OPTIONS, "raise MAX_OPTIONS");

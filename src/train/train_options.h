@@ -53,8 +53,8 @@ typedef struct bl_train_options {
     bl_precision precision;
     bool quiet, profile;
     bool memory_plan;
-    bool help, list_models; /* nothing else is checked then */
-    bl_strv said;           /* names and values of all options by turns, defaults too: what a checkpoint compares */
+    bool help, layers, list_models; /* nothing else is checked then */
+    bl_strv said; /* names and values of all options by turns, defaults too: what a checkpoint compares */
 } bl_train_options;
 
 /* To be cleared in any case. */
