@@ -160,6 +160,7 @@ static int run(const bl_compare_options *o, const bl_lab *lab, bl_sweep_spec *sp
                       .launcher = lab->launcher,
                       .live = &live,
                       .keep_logs = o->sweep.keep_logs,
+                      .keep_outdir = o->sweep.keep_outdir,
                       .page = o->sweep.live,
                       .verbose = o->sweep.verbose};
     bl_sweep_outcome outcome;

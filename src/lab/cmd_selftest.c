@@ -63,6 +63,7 @@ static int run(const bl_compare_options *o, const bl_lab *lab, const bl_sweep_sp
                       .launcher = lab->launcher,
                       .live = &live,
                       .keep_logs = o->sweep.keep_logs,
+                      .keep_outdir = o->sweep.keep_outdir,
                       .verbose = o->sweep.verbose};
     bl_sweep_outcome outcome;
     code = bl_sweep_run(&sweep, &outcome, err);

@@ -74,6 +74,7 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
                       .launcher = lab->launcher,
                       .live = &live,
                       .keep_logs = o->keep_logs,
+                      .keep_outdir = o->keep_outdir,
                       .page = o->live,
                       .verbose = o->verbose};
     bl_sweep_outcome outcome;

@@ -114,6 +114,7 @@ static int run_stretch(bl_sweep *sweep, double budget_s, bl_sweep_outcome *sum, 
         }
         bl_sweep_outcome outcome;
         code = bl_sweep_run(sweep, &outcome, err);
+        sweep->set_up = true;
         sum->n_ran += outcome.n_ran;
         sum->n_failed += outcome.n_failed;
         sum->interrupted = outcome.interrupted;

@@ -6,7 +6,8 @@
 
 #include "base/fs.h"
 
-#define RULES_MAX_B (1 << 20)
+#define RULES_MAX_B        (1 << 20)
+#define MEMORY_LIMIT_MIN_B (1 << 20)
 
 void bl_driving_clear(bl_driving *driving)
 {
@@ -16,11 +17,15 @@ void bl_driving_clear(bl_driving *driving)
     bl_strv_clear(&driving->progress_regexes);
     bl_progress_formats_free(driving->formats);
     driving->formats = NULL;
+    free(driving->setup);
+    free(driving->prepare);
+    free(driving->cleanup);
+    driving->setup = driving->prepare = driving->cleanup = NULL;
 }
 
 void bl_driving_options_init(bl_driving_options *options)
 {
-    *options = (bl_driving_options){.progress = true};
+    *options = (bl_driving_options){.progress = true, .silence_s = -1};
 }
 
 void bl_driving_options_clear(bl_driving_options *options)
@@ -99,6 +104,35 @@ static int take_progress_options(const bl_driving_options *o, bl_driving *drivin
     return make_formats(driving, err);
 }
 
+/* ---- limits, and what stands around a trial ---- */
+
+static int copy_command(const char *text, char **out, bl_error *err)
+{
+    *out = text ? bl_strdup(text) : NULL;
+    return text && !*out ? no_memory(err) : BL_OK;
+}
+
+static int take_surroundings(const bl_driving_options *o, bl_driving *driving, bl_error *err)
+{
+    if (o->silence_s == 0) {
+        BL_FAIL(err, BL_ERR_USAGE, "--silence-timeout must be longer than 0");
+        bl_error_remedy(err, "leave it out, and silence ends no trial");
+        return BL_ERR_USAGE;
+    }
+    if (o->memory_limit_b > 0 && o->memory_limit_b < MEMORY_LIMIT_MIN_B) {
+        BL_FAIL(err, BL_ERR_USAGE, "--memory-limit: no program starts within %llu bytes",
+                (unsigned long long)o->memory_limit_b);
+        bl_error_remedy(err, "--memory-limit 8G");
+        return BL_ERR_USAGE;
+    }
+    driving->silence_s = o->silence_s > 0 ? o->silence_s : 0;
+    driving->memory_limit_b = o->memory_limit_b;
+    int code = copy_command(o->setup, &driving->setup, err);
+    if (code == BL_OK)
+        code = copy_command(o->prepare, &driving->prepare, err);
+    return code == BL_OK ? copy_command(o->cleanup, &driving->cleanup, err) : code;
+}
+
 int bl_driving_from_options(const bl_driving_options *o, bl_driving *driving, bl_error *err)
 {
     int code = begin(driving, err);
@@ -109,6 +143,8 @@ int bl_driving_from_options(const bl_driving_options *o, bl_driving *driving, bl
     driving->pty = o->pty;
     if (code == BL_OK)
         code = take_progress_options(o, driving, err);
+    if (code == BL_OK)
+        code = take_surroundings(o, driving, err);
     return code == BL_OK && driving->rules_text.failed ? no_memory(err) : code;
 }
 
@@ -153,6 +189,33 @@ static int take_regexes(const json_t *value, bl_driving *driving, bl_error *err)
     return BL_OK;
 }
 
+static int take_silence(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    driving->silence_s = json_number_value(value);
+    return BL_OK;
+}
+
+static int take_memory_limit(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    driving->memory_limit_b = (uint64_t)json_integer_value(value);
+    return BL_OK;
+}
+
+static int take_setup(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    return copy_command(json_string_value(value), &driving->setup, err);
+}
+
+static int take_prepare(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    return copy_command(json_string_value(value), &driving->prepare, err);
+}
+
+static int take_cleanup(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    return copy_command(json_string_value(value), &driving->cleanup, err);
+}
+
 static const struct {
     const char *name;
 
@@ -163,6 +226,11 @@ static const struct {
     {"progress_regexes", take_regexes},
     {"progress_samples", take_progress_samples},
     {"pty", take_pty},
+    {"silence_s", take_silence},
+    {"memory_limit_b", take_memory_limit},
+    {"setup", take_setup},
+    {"prepare", take_prepare},
+    {"cleanup", take_cleanup},
 };
 
 int bl_driving_from_json(const char *json, bl_driving *driving, bl_error *err)
@@ -188,6 +256,22 @@ int bl_driving_from_json(const char *json, bl_driving *driving, bl_error *err)
     return code == BL_OK ? make_formats(driving, err) : code;
 }
 
+static int set_surroundings(const bl_driving *driving, json_t *object)
+{
+    const struct {
+        const char *name, *text;
+    } commands[] = {{"setup", driving->setup}, {"prepare", driving->prepare}, {"cleanup", driving->cleanup}};
+    int bad = 0;
+    if (driving->silence_s > 0)
+        bad |= json_object_set_new(object, "silence_s", json_real(driving->silence_s));
+    if (driving->memory_limit_b > 0)
+        bad |= json_object_set_new(object, "memory_limit_b", json_integer((json_int_t)driving->memory_limit_b));
+    for (size_t i = 0; i < BL_ARRAY_LEN(commands); i++)
+        if (commands[i].text)
+            bad |= json_object_set_new(object, commands[i].name, json_string(commands[i].text));
+    return bad;
+}
+
 /* NULL where a text is no UTF-8. Only what is not the default, so that an experiment's settings stay readable. */
 static json_t *make_object(const bl_driving *driving)
 {
@@ -205,6 +289,7 @@ static json_t *make_object(const bl_driving *driving)
         bad |= json_object_set_new(object, "progress_samples", json_true());
     if (driving->pty)
         bad |= json_object_set_new(object, "pty", json_true());
+    bad |= set_surroundings(driving, object);
     json_decref(regexes);
     if (bad) {
         json_decref(object);
@@ -217,7 +302,7 @@ int bl_driving_to_json(const bl_driving *driving, bl_str *out, bl_error *err)
 {
     json_t *object = make_object(driving);
     if (!object)
-        return BL_FAIL(err, BL_ERR_USAGE, "patterns and rules must be UTF-8, since they are stored as JSON");
+        return BL_FAIL(err, BL_ERR_USAGE, "patterns, rules and commands must be UTF-8, since they are stored as JSON");
     char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(object);
     if (!text)

@@ -4,6 +4,7 @@
 #define BL_LAB_DRIVING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/str.h"
@@ -18,6 +19,10 @@ typedef struct bl_driving_options {
     const char *progress_unit; /* --progress-unit, or NULL */
     bool progress;             /* false: --no-progress */
     bool pty;                  /* --pty */
+    double silence_s;          /* --silence-timeout, below 0: not given */
+    uint64_t memory_limit_b;   /* --memory-limit, 0: not given */
+    const char *setup;         /* --setup, or NULL; likewise */
+    const char *prepare, *cleanup;
 } bl_driving_options;
 
 typedef struct bl_driving {
@@ -28,6 +33,10 @@ typedef struct bl_driving {
     bool progress_samples;        /* their counters taken for samples, not steps */
     bl_progress_formats *formats; /* all that; NULL where progress lines are not read */
     bool pty;
+    double silence_s;        /* 0: silence ends no trial */
+    uint64_t memory_limit_b; /* 0: none */
+    char *setup;             /* command templates around the trials; NULL: none */
+    char *prepare, *cleanup;
 } bl_driving;
 
 /* The defaults that are not 0; frees nothing. */

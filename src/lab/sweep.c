@@ -1,24 +1,22 @@
 #include "lab/sweep.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "lab/hooks.h"
 #include "lab/interrupt.h"
 #include "lab/page_file.h"
 #include "lab/record.h"
+#include "lab/run_case.h"
 #include "plan/blocks.h"
 #include "plan/eta.h"
 #include "plan/template.h"
 #include "report/analysis.h"
-#include "trial/settle.h"
 #include "trial/trial.h"
 
 /* One sitting. */
@@ -127,8 +125,9 @@ static void say_result(sitting *s, const bl_trial_record *t)
     bl_str_clear(&line);
 }
 
-static void say_command(sitting *s, const bl_strv *argv)
+static void say_command(void *context, const bl_strv *argv)
 {
+    const sitting *s = context;
     if (!s->sweep->verbose)
         return;
     bl_str line;
@@ -142,24 +141,12 @@ static void say_command(sitting *s, const bl_strv *argv)
 
 /* ---- one trial ---- */
 
-static int open_log(const sitting *s, int *fd, bl_error *err)
+/* "3-block1-batch=8": a name for the trial's files. */
+static void name_trial(const sitting *s, bl_str *title)
 {
-    const bl_plan_entry *entry = &s->left.items[s->at];
-    *fd = -1;
-    if (!s->sweep->keep_logs)
-        return BL_OK;
-    bl_str path;
-    bl_str_init(&path);
-    bl_str_printf(&path, "%s/%lld-block%zu-", s->sweep->keep_logs, (long long)s->sweep->id, entry->block + 1);
+    bl_str_printf(title, "%lld-block%zu-", (long long)s->sweep->id, s->left.items[s->at].block + 1);
     for (const char *c = bl_str_text(&s->label); *c; c++)
-        bl_str_append_c(&path, *c == '/' || *c == ' ' ? '_' : *c);
-    bl_str_append(&path, ".log");
-    *fd = open(bl_str_text(&path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    int code = *fd >= 0
-                   ? BL_OK
-                   : BL_FAIL(err, BL_ERR_IO, "the log '%s' cannot be written: %s", bl_str_text(&path), strerror(errno));
-    bl_str_clear(&path);
-    return code;
+        bl_str_append_c(title, *c == '/' || *c == ' ' ? '_' : *c);
 }
 
 /* Loads and judges the whole experiment, so no oftener than a reader's page asks for it. A page that cannot be written
@@ -215,44 +202,36 @@ static void count_outcome(sitting *s, const bl_trial_result *result)
 
 static int run_trial(sitting *s, bl_error *err)
 {
-    const bl_sweep_spec *spec = s->sweep->spec;
     const bl_plan_entry *entry = &s->left.items[s->at];
-    bl_strv argv;
+    bl_str title;
+    bl_str_init(&title);
     name_case(s);
-    int code = bl_sweep_spec_argv(spec, entry->case_index, &argv, err);
-    int log_fd = -1;
-    if (code == BL_OK)
-        code = open_log(s, &log_fd, err);
-    if (code == BL_OK) {
-        say_command(s, &argv);
-        bl_trial_spec trial = {
-            .argv = argv.items,
-            .cwd = spec->cwd,
-            .batch = strtoll(bl_factors_value(&spec->factors, entry->case_index, 0), NULL, 10),
-            .trial = (int64_t)(entry->block * s->plan.n_cases + entry->position) + 1,
-            .max_steps = spec->steps,
-            .time_s = spec->time_s,
-            .setup_s = spec->setup_s,
-            .log_fd = log_fd,
-            .rules = spec->driving.rules,
-            .formats = spec->driving.formats,
-            .pty = spec->driving.pty,
-            .interrupt = &bl_interrupt_count,
-            .on_progress = show_progress,
-            .context = s,
-        };
-        bl_trial_result result;
-        code = bl_trial_settle(s->sweep->launcher, &trial, &result, err);
-        bl_live_erase(s->sweep->live);
-        if (code == BL_OK)
-            code = store_result(s, &result, err);
-        if (code == BL_OK)
+    name_trial(s, &title);
+    const bl_case_run run = {
+        .launcher = s->sweep->launcher,
+        .spec = s->sweep->spec,
+        .case_index = entry->case_index,
+        .trial = (int64_t)(entry->block * s->plan.n_cases + entry->position) + 1,
+        .title = bl_str_text(&title),
+        .keep_logs = s->sweep->keep_logs,
+        .keep_outdir = s->sweep->keep_outdir,
+        .on_command = say_command,
+        .on_progress = show_progress,
+        .context = s,
+    };
+    bl_trial_result result;
+    bl_error later = {0};
+    bool ran;
+    int code = bl_run_case(&run, &result, &ran, err);
+    bl_live_erase(s->sweep->live);
+    if (ran) {
+        int stored = store_result(s, &result, code == BL_OK ? err : &later);
+        code = code == BL_OK ? stored : code;
+        if (stored == BL_OK)
             count_outcome(s, &result);
-        bl_trial_result_clear(&result);
     }
-    if (log_fd >= 0)
-        close(log_fd);
-    bl_strv_clear(&argv);
+    bl_trial_result_clear(&result);
+    bl_str_clear(&title);
     return code;
 }
 
@@ -292,6 +271,8 @@ int bl_sweep_run(const bl_sweep *sweep, bl_sweep_outcome *outcome, bl_error *err
     int code = sweep->keep_logs ? bl_fs_mkdirs(sweep->keep_logs, err) : BL_OK;
     if (code == BL_OK)
         code = make_plan(&s, err);
+    if (code == BL_OK && !sweep->set_up && s.left.len > 0)
+        code = bl_hook_run_setup(sweep->launcher, sweep->spec, err);
     if (code == BL_OK)
         code = run_all(&s, err);
     bool finished = code == BL_OK && !outcome->interrupted;

@@ -17,8 +17,10 @@ typedef struct bl_sweep {
     int64_t id; /* of the experiment, begun or claimed */
     bl_launcher *launcher;
     bl_live *live;
-    const char *keep_logs; /* a folder, or NULL */
-    const char *page;      /* a web page written anew after each trial, or NULL */
+    const char *keep_logs;   /* a folder, or NULL */
+    const char *keep_outdir; /* likewise, for what trials leave in {outdir} */
+    bool set_up;             /* --setup has run in this sitting */
+    const char *page;        /* a web page written anew after each trial, or NULL */
     bool verbose;
 
     /* For comparisons, which go on from look to look. All zero: the whole experiment, to its end. */

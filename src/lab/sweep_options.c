@@ -15,13 +15,15 @@ static const char details[] =
     "finished later with --resume.\n\n"
     "LIST is made of parts joined by commas: 128 | 1..64 | 8..64:8 | pow2:1..512 | x1.25:8..256.\n"
     "In COMMAND {batch} stands for the batch size and {NAME} for the value of --param NAME=...; {{ and }} are "
-    "plain braces. The program also finds the batch size in $BATCHLAB_BATCH.";
+    "plain braces; {outdir} is a fresh folder for the trial's output. The program also finds the batch size in "
+    "$BATCHLAB_BATCH.";
 
 static const char examples[] =
     "  batchlab sweep -b 100,127,128,129,156 -- python3 train.py --batch-size {batch}\n"
     "  batchlab sweep -b pow2:8..256 --param workers=0,2 -- ./train -b {batch} -w {workers}\n"
     "  batchlab sweep -b 16,32,64 --model mobilenet_v3_large -- --image-size 64\n"
     "  batchlab sweep -b 32,64 --samples '{batch}*100' -- ./run100steps {batch}   # a silent program\n"
+    "  batchlab sweep -b 8..64:8 --memory-limit 4G -- python3 train.py -b {batch} --out {outdir}\n"
     "  batchlab sweep --resume                            # finish what was interrupted\n";
 
 int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
@@ -68,6 +70,21 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          "the pattern.",
          &o->driving.rules_file, 0, 0},
 
+        {BL_OPT_GROUP, 0, NULL, NULL, "What a trial may have", NULL, 0, 0},
+        {BL_OPT_SIZE, 0, "memory-limit", "SIZE",
+         "Most host memory that a trial's processes may hold together, such as 8G (default: no limit). Beyond it the "
+         "trial is out of memory.",
+         &o->driving.memory_limit_b, 0, 0},
+        {BL_OPT_DURATION, 0, "silence-timeout", "DURATION",
+         "End a trial that has neither printed nor marked anything for so long (default: never).",
+         &o->driving.silence_s, 0, 0},
+        {BL_OPT_STRING, 0, "setup", "COMMAND", "Run this once, before the first trial.", &o->driving.setup, 0, 0},
+        {BL_OPT_STRING, 0, "prepare", "COMMAND",
+         "Run this before each trial, untimed; {batch} and {outdir} work in it. Where it fails, all ends.",
+         &o->driving.prepare, 0, 0},
+        {BL_OPT_STRING, 0, "cleanup", "COMMAND", "Run this after each trial, whatever became of it.",
+         &o->driving.cleanup, 0, 0},
+
         {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},
         {BL_OPT_INT, 'n', "blocks", "N", "Blocks: trials of each case (default: 5).", &o->blocks, 1, 10000},
         {BL_OPT_INT, 's', "steps", "N",
@@ -95,6 +112,11 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          "With --blocks the experiment is lengthened.",
          &o->resume, 0, 0},
         {BL_OPT_STRING, 0, "keep-logs", "DIR", "Write each trial's output to a file there.", &o->keep_logs, 0, 0},
+        {BL_OPT_STRING, 0, "keep-outdir", "DIR",
+         "Keep each trial's {outdir} there. Without it, {outdir} in COMMAND is a fresh folder that is removed after "
+         "the "
+         "trial.",
+         &o->keep_outdir, 0, 0},
         {BL_OPT_STRING, 0, "live", "FILE",
          "Write the experiment's web page there after each trial; where it is open, it follows by itself.", &o->live, 0,
          0},
@@ -188,6 +210,11 @@ int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err)
         {"--progress-unit", o->driving.progress_unit != NULL},
         {"--no-progress", !o->driving.progress},
         {"--pty", o->driving.pty},
+        {"--memory-limit", o->driving.memory_limit_b > 0},
+        {"--silence-timeout", o->driving.silence_s >= 0},
+        {"--setup", o->driving.setup != NULL},
+        {"--prepare", o->driving.prepare != NULL},
+        {"--cleanup", o->driving.cleanup != NULL},
         {"a command", o->n_command > 0},
     };
     for (size_t i = 0; i < BL_ARRAY_LEN(fixed); i++)

@@ -42,6 +42,7 @@ typedef struct bl_sweep_options {
     bool resume;
     int64_t resume_id; /* 0 = the latest unfinished one */
     const char *keep_logs;
+    const char *keep_outdir;
     const char *live; /* a web page that follows the sweep, or NULL */
     bool json;
     bool quiet;

@@ -9,6 +9,7 @@
 
 #include "base/attributes.h"
 #include "base/fs.h"
+#include "lab/hooks.h"
 #include "plan/batch_list.h"
 #include "plan/blocks.h"
 #include "plan/template.h"
@@ -199,6 +200,8 @@ int bl_sweep_spec_from_options(const bl_sweep_options *o, const char *program, b
         code = check_command(o, spec, err);
     if (code == BL_OK)
         code = check_samples(spec, err);
+    if (code == BL_OK)
+        code = bl_hooks_check(spec, err);
     if (code == BL_OK && o->labels)
         code = bl_factors_add_param(&spec->factors, o->labels, err);
     if (code == BL_OK && !(spec->cwd = getcwd(NULL, 0)))
@@ -295,9 +298,10 @@ int bl_sweep_spec_to_experiment(const bl_sweep_spec *spec, bl_arena *arena, bl_e
     return code;
 }
 
-int bl_sweep_spec_argv(const bl_sweep_spec *spec, size_t case_index, bl_strv *out, bl_error *err)
+int bl_sweep_spec_argv(const bl_sweep_spec *spec, const bl_factors *factors, size_t case_index, bl_strv *out,
+                       bl_error *err)
 {
     char *const *argv = spec->command.items;
-    return spec->shell ? bl_template_shell_argv(argv, spec->command.len, &spec->factors, case_index, out, err)
-                       : bl_template_argv(argv, spec->command.len, &spec->factors, case_index, out, err);
+    return spec->shell ? bl_template_shell_argv(argv, spec->command.len, factors, case_index, out, err)
+                       : bl_template_argv(argv, spec->command.len, factors, case_index, out, err);
 }

@@ -37,7 +37,8 @@ void bl_sweep_find_trainer(const char *program, bl_str *out);
 
 /* As it is stored; texts stay the spec's, arrays are the arena's. */
 int bl_sweep_spec_to_experiment(const bl_sweep_spec *spec, bl_arena *arena, bl_experiment *out, bl_error *err);
-/* The argv of one case. */
-int bl_sweep_spec_argv(const bl_sweep_spec *spec, size_t case_index, bl_strv *out, bl_error *err);
+/* The argv of one case; factors: the spec's, with the trial's {outdir}. */
+int bl_sweep_spec_argv(const bl_sweep_spec *spec, const bl_factors *factors, size_t case_index, bl_strv *out,
+                       bl_error *err);
 
 #endif

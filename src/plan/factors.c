@@ -178,6 +178,8 @@ int bl_factors_add_param(bl_factors *factors, const char *text, bl_error *err)
     if (factor.name == NULL)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a factor");
     int rc = check_name(factors, factor.name, err);
+    if (rc == BL_OK && strcmp(factor.name, "outdir") == 0)
+        rc = BL_FAIL(err, BL_ERR_USAGE, "{outdir} is the folder for a trial's output: no parameter can have that name");
     if (rc == BL_OK)
         rc = split_values(equals + 1, &factor.values, err);
     if (rc != BL_OK) {

@@ -20,6 +20,7 @@ typedef struct bl_factor {
 typedef struct bl_factors {
     bl_factor items[BL_FACTORS_MAX];
     size_t len;
+    const char *outdir; /* {outdir} in templates: a trial's folder, no factor; borrowed, NULL while none is made */
 } bl_factors;
 
 void bl_factors_init(bl_factors *factors);

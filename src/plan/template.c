@@ -7,6 +7,8 @@
 #include "plan/quote.h"
 
 #define NAME_MAX_LEN 64
+/* Where a placeholder's factor is asked for. */
+#define OUTDIR BL_FACTORS_MAX
 
 /* What a walk over a template meets: called for each piece in order. */
 typedef struct visitor {
@@ -55,7 +57,7 @@ static int read_placeholder(const char *text, const bl_factors *factors, size_t 
     if (n <= NAME_MAX_LEN) {
         memcpy(name, text + 1, n);
         name[n] = '\0';
-        *factor = bl_factors_find(factors, name);
+        *factor = strcmp(name, "outdir") == 0 ? OUTDIR : bl_factors_find(factors, name);
     }
     if (n > NAME_MAX_LEN || *factor == factors->len)
         return fail_unknown(factors, bl_quote_n(text + 1, n), err);
@@ -126,7 +128,7 @@ static void append_quoted(bl_str *out, const char *value)
 static void expand_placeholder(void *context, size_t factor)
 {
     expansion *e = context;
-    const char *value = bl_factors_value(e->factors, e->c, factor);
+    const char *value = factor == OUTDIR ? e->factors->outdir : bl_factors_value(e->factors, e->c, factor);
     if (value == NULL)
         return;
     if (e->shell && !shell_plain(value))
@@ -171,7 +173,7 @@ int bl_template_check(char *const *argv, size_t argc, const bl_factors *factors,
         bl_error_remedy(err, "put it after --, as in -- python3 train.py --batch-size {batch}");
         return rc;
     }
-    bool used[BL_FACTORS_MAX] = {false};
+    bool used[BL_FACTORS_MAX + 1] = {false};
     const visitor v = {skip_literal, note_placeholder, used};
     for (size_t i = 0; i < argc; i++) {
         int rc = walk(argv[i], factors, &v, err);
@@ -191,6 +193,17 @@ int bl_template_check(char *const *argv, size_t argc, const bl_factors *factors,
         return rc;
     }
     return BL_OK;
+}
+
+bool bl_template_uses_outdir(const char *text)
+{
+    static const char name[] = "{outdir}";
+    for (const char *at = strchr(text, '{'); at; at = strchr(at, '{')) {
+        if (strncmp(at, name, sizeof name - 1) == 0)
+            return true;
+        at += at[1] == '{' ? 2 : 1;
+    }
+    return false;
 }
 
 int bl_template_argv(char *const *argv, size_t argc, const bl_factors *factors, size_t c, bl_strv *out, bl_error *err)

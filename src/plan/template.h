@@ -1,6 +1,7 @@
 /* Command templates: "{batch}" in an argument stands for the case's value of factor batch. "{{" and "}}" stand for
  * single braces. A lone "{" that opens no name ("{" at the end, "{}", "{ x", "{\"a\":1}") is an error that says how to
- * write it; a lone "}" stays as it is. */
+ * write it; a lone "}" stays as it is. "{outdir}" stands for factors->outdir in any command, and no factor is called
+ * so. */
 #ifndef BL_PLAN_TEMPLATE_H
 #define BL_PLAN_TEMPLATE_H
 
@@ -29,6 +30,9 @@ int bl_template_argv(char *const *argv, size_t argc, const bl_factors *factors, 
  * inside quotes of the template. "{{" and "}}" are braces here as well: "${{HOME}}". */
 int bl_template_shell_argv(char *const *argv, size_t argc, const bl_factors *factors, size_t c, bl_strv *out,
                            bl_error *err);
+
+/* Whether {outdir} stands in it. */
+bool bl_template_uses_outdir(const char *text);
 
 /* An expression for samples a run (--samples): a template that must expand to a positive number. A product such as
  * "{batch}*100" is allowed: numbers joined by '*'. */

@@ -202,6 +202,24 @@ void bl_process_tree_memory(const bl_process_tree *tree, bl_tree_memory *out)
         out->resident_b += status_field_b(status, "\nVmRSS:");
         if (peak > out->largest_peak_b)
             out->largest_peak_b = peak;
+        int64_t data = status_field_b(status, "\nVmData:");
+        if (data > out->largest_data_b)
+            out->largest_data_b = data;
         out->n_processes++;
     }
+}
+
+int64_t bl_process_tree_proportional_b(const bl_process_tree *tree)
+{
+    int64_t sum = 0;
+    bool any = false;
+    for (size_t i = 0; i < tree->len; i++) {
+        char path[4096], text[4096];
+        snprintf(path, sizeof path, "%s/%ld/smaps_rollup", tree->proc, (long)tree->pids[i]);
+        if (read_small(path, text, sizeof text) <= 0)
+            continue;
+        sum += status_field_b(text, "\nPss:");
+        any = true;
+    }
+    return any ? sum : -1;
 }

@@ -21,6 +21,7 @@ typedef struct bl_process_tree {
 typedef struct bl_tree_memory {
     int64_t resident_b;     /* sum over the tree; pages that processes share count once for each of them */
     int64_t largest_peak_b; /* the highest VmHWM of a single process: what no sampling can miss */
+    int64_t largest_data_b; /* the most private writable memory that one process has reserved (VmData), used or not */
     size_t n_processes;     /* that could be read */
 } bl_tree_memory;
 
@@ -31,6 +32,9 @@ void bl_process_tree_clear(bl_process_tree *tree);
 int bl_process_tree_scan(bl_process_tree *tree, pid_t root, bl_error *err);
 /* Over the processes of the last scan. */
 void bl_process_tree_memory(const bl_process_tree *tree, bl_tree_memory *out);
+/* The same processes' memory with shared pages counted once (Pss of smaps_rollup); -1 where the kernel tells that of
+ * none of them. Costs much more than the above. */
+int64_t bl_process_tree_proportional_b(const bl_process_tree *tree);
 /* VmHWM of one process, its own peak, in bytes; 0 where it cannot be read. */
 int64_t bl_process_peak_b(const char *proc, pid_t pid);
 

@@ -36,6 +36,8 @@ void bl_launcher_stop(bl_launcher *launcher)
 {
     if (launcher->socket >= 0)
         close(launcher->socket);
+    if (launcher->groups_tried)
+        bl_groups_close(&launcher->groups);
     if (launcher->pid > 0)
         while (waitpid(launcher->pid, NULL, 0) < 0 && errno == EINTR)
             ;

@@ -7,10 +7,14 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "telemetry/control_group.h"
 
 typedef struct bl_launcher {
-    int socket; /* the lab's end, -1 while closed */
-    pid_t pid;  /* 0 while none runs */
+    int socket;        /* the lab's end, -1 while closed */
+    pid_t pid;         /* 0 while none runs */
+    const char *root;  /* of /proc and /sys: NULL, or a fixture's folder in tests; borrowed */
+    bool groups_tried; /* `groups` is filled: by the first trial */
+    bl_groups groups;  /* where trials get their control groups */
 } bl_launcher;
 
 /* Forks the launcher. To be called first in main: before threads exist and before memory grows, since a child

@@ -38,6 +38,7 @@ typedef struct launcher {
     bool main_ended;
     int64_t own_peak_kb; /* a child's maxrss starts from this: below it, it says nothing */
     int64_t next_sample_ns;
+    uint64_t limit_b; /* of the trial's processes together; 0: none, or held by a control group */
     bl_wire_ended ended;
 } launcher;
 
@@ -62,6 +63,27 @@ static int64_t own_cpu_ns(void)
     return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
 }
 
+static void kill_all(launcher *l)
+{
+    if (bl_process_tree_scan(&l->tree, getpid(), NULL) != BL_OK && l->main_pid > 0)
+        kill(-l->main_pid, SIGKILL);
+    for (size_t i = 0; i < l->tree.len; i++)
+        kill(l->tree.pids[i], SIGKILL);
+}
+
+/* RLIMIT_DATA binds each process alone. Resident sizes count pages shared between processes several times, so that
+ * their sum only tells when it is worth while to look closely. */
+static void hold_limit(launcher *l, int64_t resident_b)
+{
+    if (l->limit_b == 0 || l->ended.over_limit_b > 0 || resident_b < 0 || (uint64_t)resident_b <= l->limit_b)
+        return;
+    int64_t held_b = bl_process_tree_proportional_b(&l->tree);
+    if (held_b <= 0 || (uint64_t)held_b <= l->limit_b)
+        return;
+    l->ended.over_limit_b = held_b;
+    kill_all(l);
+}
+
 /* The pause follows from the CPU time that a look costs: wall time would, on a busy machine, turn one look that was
  * interrupted into a long blind spot. */
 static void sample_memory(launcher *l)
@@ -74,7 +96,10 @@ static void sample_memory(launcher *l)
             l->ended.sampled_peak_b = memory.resident_b;
         if (memory.largest_peak_b > l->ended.single_peak_b)
             l->ended.single_peak_b = memory.largest_peak_b;
+        if (memory.largest_data_b > l->ended.data_peak_b)
+            l->ended.data_peak_b = memory.largest_data_b;
         l->ended.n_samples += memory.n_processes > 0;
+        hold_limit(l, memory.resident_b);
     }
     int64_t pause_ns = (own_cpu_ns() - before_ns) * SAMPLE_PAUSE_FACTOR;
     if (pause_ns < SAMPLE_PAUSE_MIN_NS)
@@ -105,14 +130,6 @@ static bool reap(launcher *l)
             l->ended.ended_ns = bl_clock_ns();
         }
     }
-}
-
-static void kill_all(launcher *l)
-{
-    if (bl_process_tree_scan(&l->tree, getpid(), NULL) != BL_OK && l->main_pid > 0)
-        kill(-l->main_pid, SIGKILL);
-    for (size_t i = 0; i < l->tree.len; i++)
-        kill(l->tree.pids[i], SIGKILL);
 }
 
 /* New processes may be forked between a look and the kill: goes on until none is left. */
@@ -151,17 +168,19 @@ static pid_t start_from_spec(const bl_wire_start *start, const int *fds, char *s
 {
     char *cursor = spec;
     const char *end = spec + start->spec_b;
-    bl_spawn spawn = {.marker_fd = fds[BL_WIRE_FD_MARKERS], .output_fd = fds[BL_WIRE_FD_OUTPUT]};
+    bl_spawn spawn = {
+        .marker_fd = fds[BL_WIRE_FD_MARKERS], .output_fd = fds[BL_WIRE_FD_OUTPUT], .data_limit_b = start->limit_b};
     spawn.argv = split_strings(&cursor, end, start->n_argv);
     spawn.env = spawn.argv ? split_strings(&cursor, end, start->n_env) : NULL;
-    char **cwd = spawn.env ? split_strings(&cursor, end, 1) : NULL;
+    char **folders = spawn.env ? split_strings(&cursor, end, 2) : NULL;
     pid_t pid = -1;
     *failure = (bl_start_failure){.stage = BL_START_SPEC, .error = ENOMEM};
-    if (cwd && start->n_argv > 0) {
-        spawn.cwd = cwd[0];
+    if (folders && start->n_argv > 0) {
+        spawn.cwd = folders[0];
+        spawn.group = folders[1];
         pid = bl_spawn_start(&spawn, failure);
     }
-    free(cwd);
+    free(folders);
     free(spawn.env);
     free(spawn.argv);
     return pid;
@@ -190,6 +209,7 @@ static void start_trial(launcher *l, const bl_wire_start *start, const int *fds)
     }
     l->main_pid = pid;
     l->main_ended = false;
+    l->limit_b = start->limit_b;
     l->ended = (bl_wire_ended){.kind = BL_WIRE_ENDED};
     l->next_sample_ns = bl_clock_ns();
     send_packet(l, &started, sizeof started);

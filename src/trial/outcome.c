@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "trial/outcome_memory.h"
 
 static const char *const names[] = {
     [BL_OUTCOME_OK] = "ok",
@@ -254,18 +255,29 @@ static void decide_failure(const bl_ending *ending, const bl_markers *markers, c
         bl_rules_match(rules, output, n, &match, NULL); /* without memory for it, as where nothing is found */
     /* A kill in our group is the cause of a failure; one anywhere on the machine only where something of ours was
      * killed, as its status or its parent's message says. */
-    bool group = kills.group > 0;
+    bool own_group = ending->memory.group_kills > 0;
+    bool group = kills.group > 0 || own_group;
     bool machine = kills.machine > 0 && (was_killed(ending) || match.message == BL_MESSAGE_AMBIGUOUS);
     bool by_kernel = (group || machine) && match.message != BL_MESSAGE_DEVICE_OOM;
-    bool by_output = false;
+    bool by_output = false, by_limit = false;
     if (by_kernel)
         set_outcome(d, BL_OUTCOME_OUT_OF_MEMORY, BL_MEMORY_HOST,
-                    "the machine's memory is out: the kernel killed a process for it", ending);
+                    own_group && ending->memory.limit_b > 0
+                        ? "the trial's limit of memory is reached: the kernel killed its processes for it"
+                        : "the machine's memory is out: the kernel killed a process for it",
+                    ending);
+    else if ((by_limit = (match.message == BL_MESSAGE_NONE || match.message == BL_MESSAGE_CRASH) &&
+                         bl_memory_near_limit(&ending->memory)))
+        set_outcome(d, BL_OUTCOME_OUT_OF_MEMORY, BL_MEMORY_HOST,
+                    "it failed at the trial's limit of memory, without a word on it", ending);
     else if (!(by_output = decide_by_output(ending, &match, d)))
         decide_by_exit(ending, kills, output, n, d);
     note_markers(markers, d);
-    note_kernel(kills, by_kernel, d);
-    note_exit(ending, !by_kernel && !by_output, d);
+    note_kernel(kills, by_kernel && !own_group, d);
+    bl_memory_note_kills(&ending->memory, by_kernel && own_group, &d->evidence);
+    if (by_limit)
+        bl_memory_note_near(&ending->memory, &d->evidence);
+    note_exit(ending, !by_kernel && !by_output && !by_limit, d);
     note_output(&match, by_output, d);
     note_progress(ending, d);
 }
@@ -305,6 +317,35 @@ static void decide_success(const bl_ending *ending, const bl_markers *markers, b
     note_progress(ending, d);
 }
 
+/* Where a part of a program died for want of memory, the others often wait for it for ever. */
+static void decide_hang(const bl_ending *ending, const bl_markers *markers, const bl_rules *rules, const char *output,
+                        size_t n, bl_decision *d)
+{
+    bl_rule_match match = {.message = BL_MESSAGE_NONE};
+    if (rules)
+        bl_rules_match(rules, output, n, &match, NULL);
+    bool memory = match.message == BL_MESSAGE_SHARED_OOM || match.message == BL_MESSAGE_DEVICE_OOM ||
+                  match.message == BL_MESSAGE_HOST_OOM;
+    char hang[120];
+    if (ending->silence)
+        snprintf(hang, sizeof hang, "nothing was printed or marked for %g s", ending->limit_s);
+    else
+        snprintf(hang, sizeof hang, "%s within %g s", markers->any ? "no training step" : "not ended", ending->limit_s);
+    if (memory) {
+        decide_by_output(ending, &match, d);
+    } else {
+        d->outcome = BL_OUTCOME_TIMED_OUT;
+        bl_str_append(&d->reason, hang);
+        if (ending->silence)
+            append_place(ending, &d->reason);
+    }
+    bl_evidence_add(&d->evidence, "lab", !memory, "ended by the lab: %s", hang);
+    bl_memory_note_kills(&ending->memory, false, &d->evidence);
+    note_exit(ending, false, d);
+    note_output(&match, memory, d);
+    note_progress(ending, d);
+}
+
 void bl_outcome_decide(const bl_ending *ending, const bl_markers *markers, const bl_rules *rules, const char *output,
                        size_t n, bl_decision *d)
 {
@@ -323,14 +364,17 @@ void bl_outcome_decide(const bl_ending *ending, const bl_markers *markers, const
             bl_str_printf(&d->reason, " (%.1f MiB asked for)", (double)markers->oom_b / (1 << 20));
         note_markers(markers, d);
         note_exit(ending, false, d);
-    } else if (ending->setup_limit) {
-        d->outcome = BL_OUTCOME_TIMED_OUT;
-        bl_str_printf(&d->reason, "%s within %g s", markers->any ? "no training step" : "not ended", ending->limit_s);
-        bl_evidence_add(&d->evidence, "lab", true, "%s", bl_str_text(&d->reason));
+    } else if (ending->memory.over_limit_b > 0) {
+        set_outcome(d, BL_OUTCOME_OUT_OF_MEMORY, BL_MEMORY_HOST, "the trial's processes held more than its limit",
+                    ending);
+        bl_memory_note_over(&ending->memory, &d->evidence);
         note_exit(ending, false, d);
+    } else if (ending->setup_limit || ending->silence) {
+        decide_hang(ending, markers, rules, output, n, d);
     } else if (!ended_by_us && (ending->exit_signal != 0 || ending->exit_status != 0)) {
         decide_failure(ending, markers, rules, output, n, d);
     } else {
         decide_success(ending, markers, d);
     }
+    bl_memory_note_limit(&ending->memory, &d->evidence);
 }

@@ -42,20 +42,32 @@ typedef enum bl_memory_kind {
 /* NULL for BL_MEMORY_UNKNOWN, else "device", "host", "shared". */
 const char *bl_memory_kind_name(bl_memory_kind kind);
 
+/* The limit of memory that a trial ran under. */
+typedef struct bl_ending_memory {
+    uint64_t limit_b;     /* 0: there was none */
+    bool grouped;         /* it ran in a control group of its own, which held the limit, */
+    const char *no_group; /* or why it did not; NULL or "" where not known */
+    int64_t group_kills;  /* out-of-memory kills in that group; -1 where there is none */
+    int64_t over_limit_b; /* what its processes held when the lab killed them for it; 0: it did not */
+    int64_t data_peak_b;  /* the most memory that one process had reserved, sampled; 0 where not known */
+} bl_ending_memory;
+
 typedef struct bl_ending {
     int exit_status;             /* -1 where a signal ended it */
     int exit_signal;             /* 0 where it exited */
     bool step_budget;            /* the lab ended it for its step budget, */
     bool time_budget;            /* its time budget, */
-    bool setup_limit;            /* or because no step came in time */
+    bool setup_limit;            /* because no step came in time, */
+    bool silence;                /* or because nothing was heard of it any more */
     bool interrupted;            /* the user ended it */
     double limit_s;              /* the limit that was hit, for the reason */
     int64_t batch;               /* asked for */
     bl_oom_events before, after; /* around the trial */
-    const char *phase;           /* the last one known: "train", "eval"; "" where none is */
-    int64_t n_steps;             /* trained */
-    bool progress_idle;          /* it prints its progress, but its counter never moved */
-    const char *progress_note;   /* on what was read of its progress; NULL or "": nothing was */
+    bl_ending_memory memory;
+    const char *phase;         /* the last one known: "train", "eval"; "" where none is */
+    int64_t n_steps;           /* trained */
+    bool progress_idle;        /* it prints its progress, but its counter never moved */
+    const char *progress_note; /* on what was read of its progress; NULL or "": nothing was */
 } bl_ending;
 
 typedef struct bl_decision {

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,6 +41,32 @@ static bool place_fd(int fd, int wanted)
     return fd == wanted ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, wanted) == wanted;
 }
 
+/* Before the program starts, so that nothing of it is ever outside. */
+static bool enter_group(const char *group)
+{
+    char path[4096];
+    if ((size_t)snprintf(path, sizeof path, "%s/cgroup.procs", group) >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644); /* created in a fixture only */
+    if (fd < 0)
+        return false;
+    bool entered = write(fd, "0", 1) == 1;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return entered;
+}
+
+static bool limit_data(uint64_t limit_b)
+{
+    struct rlimit limit = {.rlim_cur = limit_b, .rlim_max = limit_b}, now;
+    if (getrlimit(RLIMIT_DATA, &now) == 0 && now.rlim_max < limit_b)
+        return true; /* bound more tightly already */
+    return setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+
 static void run_child(const bl_spawn *spawn, int report_fd, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -57,6 +85,10 @@ static void run_child(const bl_spawn *spawn, int report_fd, pid_t parent)
         ioctl(STDOUT_FILENO, TIOCSCTTY, 0);
     if (spawn->cwd[0] && chdir(spawn->cwd) != 0)
         report_and_leave(report_fd, BL_START_CHDIR);
+    if (spawn->group[0] && !enter_group(spawn->group))
+        report_and_leave(report_fd, BL_START_GROUP);
+    if (spawn->data_limit_b > 0 && !limit_data(spawn->data_limit_b))
+        report_and_leave(report_fd, BL_START_LIMIT);
     environ = spawn->env; /* execvp searches the new PATH */
     execvp(spawn->argv[0], spawn->argv);
     report_and_leave(report_fd, BL_START_EXEC);

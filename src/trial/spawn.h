@@ -2,6 +2,7 @@
 #ifndef BL_TRIAL_SPAWN_H
 #define BL_TRIAL_SPAWN_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "trial/wire.h"
@@ -10,6 +11,8 @@ typedef struct bl_spawn {
     char **argv; /* NULL-terminated */
     char **env;  /* NULL-terminated, the whole environment */
     const char *cwd;
+    const char *group;     /* folder of the control group to enter; "": none */
+    uint64_t data_limit_b; /* RLIMIT_DATA; 0: none */
     int marker_fd, output_fd;
 } bl_spawn;
 

@@ -89,7 +89,7 @@ static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t 
 }
 
 /* Returns a memory file, or -1 with the error set. */
-static int make_spec_file(const bl_trial_spec *spec, bl_wire_start *start, bl_error *err)
+static int make_spec_file(const bl_trial_spec *spec, const bl_room *room, bl_wire_start *start, bl_error *err)
 {
     bl_str text;
     bl_str_init(&text);
@@ -97,6 +97,7 @@ static int make_spec_file(const bl_trial_spec *spec, bl_wire_start *start, bl_er
         append_string(&text, spec->argv[i]);
     append_environment(spec, &text, &start->n_env);
     append_string(&text, spec->cwd ? spec->cwd : "");
+    append_string(&text, room->group.path);
     start->spec_b = text.len;
     int fd = -1;
     if (text.failed)
@@ -151,6 +152,12 @@ static int start_error(const bl_trial_spec *spec, const bl_start_failure *failur
     switch (failure->stage) {
     case BL_START_CHDIR:
         BL_FAIL(err, BL_ERR_ENV, "cannot enter the folder '%s': %s", spec->cwd ? spec->cwd : "", why);
+        break;
+    case BL_START_GROUP:
+        BL_FAIL(err, BL_ERR_ENV, "'%s' cannot enter its control group: %s", command, why);
+        break;
+    case BL_START_LIMIT:
+        BL_FAIL(err, BL_ERR_ENV, "the memory of '%s' cannot be limited: %s", command, why);
         break;
     case BL_START_EXEC:
         if (failure->error == ENOENT && !strchr(command, '/')) {
@@ -233,13 +240,14 @@ static int make_channels(bool pty, int *markers, int *output, bl_error *err)
     return BL_OK;
 }
 
-int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, bl_started *out, bl_error *err)
+int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, const bl_room *room, bl_started *out,
+                   bl_error *err)
 {
     int markers[2] = {-1, -1}, output[2] = {-1, -1};
-    bl_wire_start packet = {.kind = BL_WIRE_START};
+    bl_wire_start packet = {.kind = BL_WIRE_START, .limit_b = bl_room_held_by_launcher_b(room)};
     int file = -1;
     int code = make_channels(spec->pty, markers, output, err);
-    if (code == BL_OK && (file = make_spec_file(spec, &packet, err)) < 0)
+    if (code == BL_OK && (file = make_spec_file(spec, room, &packet, err)) < 0)
         code = BL_ERR_ENV;
     if (code == BL_OK) {
         int fds[BL_WIRE_FDS];

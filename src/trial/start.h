@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "trial/room.h"
 #include "trial/trial.h"
 
 typedef struct bl_started {
@@ -13,7 +14,8 @@ typedef struct bl_started {
 } bl_started;
 
 /* BL_ERR_ENV where the command cannot be run, with the reason in words. */
-int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, bl_started *out, bl_error *err);
+int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, const bl_room *room, bl_started *out,
+                   bl_error *err);
 /* The launcher's next packet. 0 where it has gone. */
 ssize_t bl_start_receive(const bl_launcher *launcher, void *packet, size_t size);
 /* Sets the error that says so. */

@@ -25,7 +25,7 @@
 #define COPED_STEPS 3
 
 /* Why the lab ends a trial. */
-typedef enum end_cause { END_NONE, END_STEPS, END_TIME, END_SETUP, END_INTERRUPT } end_cause;
+typedef enum end_cause { END_NONE, END_STEPS, END_TIME, END_SETUP, END_SILENCE, END_INTERRUPT } end_cause;
 
 typedef struct run {
     bl_launcher *launcher;
@@ -39,7 +39,9 @@ typedef struct run {
     int64_t progress_ns;           /* next call of on_progress */
     int64_t before_b[COPED_STEPS]; /* bytes printed before each of the last steps, the newest first */
     int64_t turn_b;                /* bytes printed before the last turn */
+    int64_t heard_ns;              /* when something was last printed or marked */
     bl_oom_events oom_before;
+    bl_room room;
     bool ended;
     bl_wire_ended end;
 } run;
@@ -71,6 +73,8 @@ static void read_some(run *r, int *fd, bool is_markers)
     char bytes[READ_B];
     for (int i = 0; i < READS_A_TURN && *fd >= 0; i++) {
         ssize_t n = read(*fd, bytes, sizeof bytes);
+        if (n > 0)
+            r->heard_ns = bl_clock_ns();
         if (n > 0 && is_markers)
             bl_markers_feed(&r->result->markers, bytes, (size_t)n);
         else if (n > 0)
@@ -116,7 +120,7 @@ static double seconds_between(int64_t from_ns, int64_t to_ns)
 static void watch_budgets(run *r, int64_t now_ns)
 {
     const bl_trial_spec *spec = r->spec;
-    int interrupt = spec->interrupt ? *spec->interrupt : 0;
+    int interrupt = spec->interrupt ? *spec->interrupt - spec->interrupts_before : 0;
     int64_t began_ns = bl_steps_start_ns(r->result), n_steps = r->result->steps_done;
     if (interrupt > 0)
         end_trial(r, END_INTERRUPT);
@@ -127,6 +131,8 @@ static void watch_budgets(run *r, int64_t now_ns)
     else if (spec->setup_s > 0 && n_steps == 0 && began_ns == 0 &&
              seconds_between(r->result->started_ns, now_ns) >= spec->setup_s)
         end_trial(r, END_SETUP);
+    else if (spec->silence_s > 0 && seconds_between(r->heard_ns, now_ns) >= spec->silence_s)
+        end_trial(r, END_SILENCE);
     if (interrupt > 1 || (r->kill_ns > 0 && now_ns >= r->kill_ns))
         kill_trial(r);
 }
@@ -200,8 +206,11 @@ static void drain(run *r)
     bl_steps_choose(r->result);
 }
 
-static bl_measured peak_memory(const bl_wire_ended *end)
+static bl_measured peak_memory(const bl_wire_ended *end, const bl_group_memory *counted)
 {
+    if (counted->peak_b > 0)
+        return (bl_measured){
+            .known = true, .value = (double)counted->peak_b, .source = "control group, page cache included"};
     if (end->sampled_peak_b <= 0 && end->single_peak_b <= 0)
         return (bl_measured){.reason = "the process ended before its memory could be read"};
     bool sampled = end->sampled_peak_b >= end->single_peak_b;
@@ -229,8 +238,17 @@ static size_t coped_b(const run *r)
     return coped_b > 0 ? (size_t)coped_b : 0;
 }
 
+/* Of the limit that ended it, where one did. */
+static double limit_s(const run *r)
+{
+    return r->cause == END_SETUP ? r->spec->setup_s : r->cause == END_SILENCE ? r->spec->silence_s : r->spec->time_s;
+}
+
 static void fill_result(run *r)
 {
+    bl_group_memory counted;
+    bool grouped = r->room.group.path[0];
+    bl_room_end(&r->room, &counted);
     bl_trial_result *result = r->result;
     const bl_wire_ended *end = &r->end;
     result->exit_status = WIFEXITED(end->wait_status) ? WEXITSTATUS(end->wait_status) : -1;
@@ -240,7 +258,7 @@ static void fill_result(run *r)
     result->system_s = (bl_measured){.known = true, .value = (double)end->system_us / 1e6, .source = "wait4"};
     if (end->n_left_behind > 0)
         result->user_s.reason = result->system_s.reason = "a process did not end: its part is missing";
-    result->peak_memory_b = peak_memory(end);
+    result->peak_memory_b = peak_memory(end, &counted);
     if (!result->markers.any)
         bl_progress_note(&result->progress, &result->step_note);
     cut_tail(r);
@@ -249,10 +267,17 @@ static void fill_result(run *r)
                         .step_budget = r->cause == END_STEPS,
                         .time_budget = r->cause == END_TIME,
                         .setup_limit = r->cause == END_SETUP,
+                        .silence = r->cause == END_SILENCE,
                         .interrupted = r->cause == END_INTERRUPT,
-                        .limit_s = r->cause == END_SETUP ? r->spec->setup_s : r->spec->time_s,
+                        .limit_s = limit_s(r),
                         .batch = r->spec->batch,
                         .before = r->oom_before,
+                        .memory = {.limit_b = r->room.limit_b,
+                                   .grouped = grouped,
+                                   .no_group = r->room.reason,
+                                   .group_kills = counted.oom_kills,
+                                   .over_limit_b = end->over_limit_b,
+                                   .data_peak_b = end->data_peak_b},
                         .phase = result->phase,
                         .n_steps = result->steps_done,
                         .progress_idle = !result->markers.any && bl_progress_idle(&result->progress),
@@ -264,7 +289,7 @@ static void fill_result(run *r)
                       result->output_tail.len - from, &result->decision);
 }
 
-int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_result *result, bl_error *err)
+void bl_trial_result_init(bl_trial_result *result)
 {
     *result = (bl_trial_result){.exit_status = -1};
     bl_decision_init(&result->decision);
@@ -272,22 +297,32 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
     bl_str_init(&result->output_tail);
     bl_str_init(&result->step_note);
     bl_markers_init(&result->markers);
+}
+
+int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_result *result, bl_error *err)
+{
+    bl_trial_result_init(result);
     bl_progress_init(&result->progress, spec->formats, spec->batch);
     bl_steps_choose(result);
     run r = {.launcher = launcher, .spec = spec, .result = result, .markers = -1, .output = -1};
     bl_str_init(&r.tail);
     bl_started started = {.markers = -1, .output = -1};
     bl_oom_events_read("", &r.oom_before);
-    int code = bl_start_trial(launcher, spec, &started, err);
+    bl_room_begin(launcher, spec->memory_limit_b, &r.room);
+    int code = bl_start_trial(launcher, spec, &r.room, &started, err);
     r.markers = started.markers;
     r.output = started.output;
     result->started_ns = started.started_ns;
     result->started_wall_ns = started.started_wall_ns;
+    r.heard_ns = started.started_ns;
     while (code == BL_OK && !r.ended)
         code = run_once(&r, err);
     if (code == BL_OK) {
         drain(&r);
         fill_result(&r);
+    } else {
+        bl_group_memory unread;
+        bl_room_end(&r.room, &unread);
     }
     bl_start_close_fd(&r.markers);
     bl_start_close_fd(&r.output);

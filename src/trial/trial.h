@@ -23,19 +23,22 @@ typedef struct bl_trial_progress {
 } bl_trial_progress;
 
 typedef struct bl_trial_spec {
-    char *const *argv;     /* NULL-terminated; argv[0] is searched on PATH; executed as it is, by no shell */
-    const char *cwd;       /* NULL: the lab's */
-    char *const *env;      /* "NAME=VALUE"..., NULL-terminated, on top of the lab's environment; may be NULL */
-    int64_t batch;         /* BATCHLAB_BATCH, and what the program must say in `hello` if it says any; 0: not known */
-    int64_t trial;         /* BATCHLAB_TRIAL */
-    int64_t max_steps;     /* 0: no step budget */
-    double time_s;         /* seconds after `ready` (or the first step) until the trial is ended; 0: no such budget */
-    double setup_s;        /* seconds for a program that has marked no step; 0: no limit */
-    double grace_s;        /* between SIGTERM and SIGKILL; 0: 5 s */
-    int log_fd;            /* the whole output is copied there; -1: nowhere */
-    const bl_rules *rules; /* for what a failing program printed; NULL: its words tell nothing */
+    char *const *argv; /* NULL-terminated; argv[0] is searched on PATH; executed as it is, by no shell */
+    const char *cwd;   /* NULL: the lab's */
+    char *const *env;  /* "NAME=VALUE"..., NULL-terminated, on top of the lab's environment; may be NULL */
+    int64_t batch;     /* BATCHLAB_BATCH, and what the program must say in `hello` if it says any; 0: not known */
+    int64_t trial;     /* BATCHLAB_TRIAL */
+    int64_t max_steps; /* 0: no step budget */
+    double time_s;     /* seconds after `ready` (or the first step) until the trial is ended; 0: no such budget */
+    double setup_s;    /* seconds for a program that has marked no step; 0: no limit */
+    double silence_s;  /* the trial is ended once it has neither printed nor marked anything for so long; 0: never */
+    double grace_s;    /* between SIGTERM and SIGKILL; 0: 5 s */
+    uint64_t memory_limit_b; /* most host memory that its processes may hold together; 0: no limit */
+    int log_fd;              /* the whole output is copied there; -1: nowhere */
+    const bl_rules *rules;   /* for what a failing program printed; NULL: its words tell nothing */
     /* Polled several times a second. 0 go on, 1 end the trial (SIGTERM), 2 and above kill it. May be NULL. */
     const volatile sig_atomic_t *interrupt;
+    int interrupts_before; /* so many do not count: they came before */
     /* Called after each batch of markers and about five times a second. May be NULL. */
     void (*on_progress)(void *context, const bl_trial_progress *progress);
     void *context;
@@ -90,6 +93,8 @@ typedef struct bl_trial_result {
  * Whatever the program does is an outcome, not an error. Errors: BL_ERR_ENV where the command cannot be started
  * (not found, no right, no such folder), BL_ERR_IO or BL_ERR_INTERNAL where the launcher fails. */
 int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_result *result, bl_error *err);
+/* Empty, and fit to be cleared. */
+void bl_trial_result_init(bl_trial_result *result);
 void bl_trial_result_clear(bl_trial_result *result);
 
 #endif

@@ -20,12 +20,13 @@ typedef enum bl_wire_kind {
 /* The order of the descriptors that come with BL_WIRE_START. */
 enum { BL_WIRE_FD_SPEC, BL_WIRE_FD_MARKERS, BL_WIRE_FD_OUTPUT, BL_WIRE_FDS };
 
-/* The spec file holds n_argv + n_env + 1 NUL-terminated strings: the arguments, the environment (whole), and the
- * working folder, empty for the launcher's own. */
+/* The spec file holds n_argv + n_env + 2 NUL-terminated strings: the arguments, the environment (whole), the working
+ * folder, empty for the launcher's own, and the folder of the control group to enter, empty for none. */
 typedef struct bl_wire_start {
     bl_wire_kind kind;
     uint64_t spec_b;
     uint32_t n_argv, n_env;
+    uint64_t limit_b; /* of memory, to be held without a control group; 0: none */
 } bl_wire_start;
 
 typedef struct bl_wire_signal {
@@ -45,6 +46,8 @@ typedef enum bl_start_stage {
     BL_START_FORK,  /* making the process */
     BL_START_SETUP, /* its descriptors and session */
     BL_START_CHDIR, /* the working folder */
+    BL_START_GROUP, /* its control group */
+    BL_START_LIMIT, /* its limit of memory */
     BL_START_EXEC   /* the command itself */
 } bl_start_stage;
 
@@ -65,6 +68,8 @@ typedef struct bl_wire_ended {
     int64_t user_us, system_us; /* of all processes of the trial, reaped here */
     int64_t sampled_peak_b;     /* the largest sum of resident memory seen */
     int64_t single_peak_b;      /* the largest peak of one process: VmHWM, or wait4's maxrss above our own */
+    int64_t data_peak_b;        /* the most memory that one process had reserved (VmData), sampled */
+    int64_t over_limit_b;       /* what all held together when they were killed for it; 0: they were not */
     uint32_t n_samples;         /* of memory */
     uint32_t n_left_behind;     /* descendants that outlived SIGKILL (stuck in the kernel) */
 } bl_wire_ended;

@@ -207,6 +207,28 @@ static void samples_are_numbers_and_products(void **state)
         refuse_number(bad[i]);
 }
 
+static void a_folder_for_output_is_no_factor(void **state)
+{
+    bl_factors with = factors;
+    with.outdir = "/tmp/my folder";
+    bl_str out;
+    bl_str_init(&out);
+    assert_int_equal(bl_template_expand("--out={outdir}/log", &with, 0, &out, NULL), BL_OK);
+    assert_string_equal(bl_str_text(&out), "--out=/tmp/my folder/log");
+    bl_str_clear(&out);
+    const char *argv[] = {"train", "{outdir}"};
+    bl_strv shell;
+    assert_int_equal(bl_template_shell_argv((char *const *)argv, 2, &with, 0, &shell, NULL), BL_OK);
+    assert_string_equal(shell.items[2], "train '/tmp/my folder'");
+    bl_strv_clear(&shell);
+    assert_true(bl_template_uses_outdir("a{outdir}"));
+    assert_true(bl_template_uses_outdir("{batch} {{{outdir}"));
+    assert_false(bl_template_uses_outdir("{{outdir}} {batch}"));
+    assert_false(bl_template_uses_outdir("outdir"));
+    bl_error err = {0};
+    assert_int_equal(bl_factors_add_param(&with, "outdir=1,2", &err), BL_ERR_USAGE);
+}
+
 static void every_lost_allocation_is_an_error(void **state)
 {
     const char *argv[] = {"train", "--batch-size", "{batch}",
@@ -232,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_command_must_use_every_factor),  cmocka_unit_test(an_argument_stays_one_argument),
         cmocka_unit_test(a_value_never_becomes_a_command),  cmocka_unit_test(shell_templates_are_joined_by_blanks),
         cmocka_unit_test(samples_are_numbers_and_products), cmocka_unit_test(every_lost_allocation_is_an_error),
+        cmocka_unit_test(a_folder_for_output_is_no_factor),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

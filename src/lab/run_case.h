@@ -1,0 +1,31 @@
+/* Runs one case as a trial, with what stands around it: a fresh folder for its output, --prepare, the trial, --cleanup.
+ */
+#ifndef BL_LAB_RUN_CASE_H
+#define BL_LAB_RUN_CASE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "lab/sweep_spec.h"
+#include "trial/trial.h"
+
+typedef struct bl_case_run {
+    bl_launcher *launcher;
+    const bl_sweep_spec *spec;
+    size_t case_index;
+    int64_t trial;           /* BATCHLAB_TRIAL */
+    const char *title;       /* names its files: "3-block1-batch=8" */
+    const char *keep_logs;   /* a folder for its output, or NULL */
+    const char *keep_outdir; /* a folder in which its {outdir} stays, or NULL: it is removed */
+    /* Called with the command before it runs; may be NULL. */
+    void (*on_command)(void *context, const bl_strv *argv);
+    void (*on_progress)(void *context, const bl_trial_progress *progress);
+    void *context;
+} bl_case_run;
+
+/* An outcome that ended ambiguously is run once more (trial/settle.h), in the same folder. `result` is filled where
+ * *ran; it is initialised in any case, and to be cleared. A --cleanup that fails is an error with *ran set: what the
+ * trial gave is still to be stored. Errors as of bl_trial_run and bl_hook_run. */
+int bl_run_case(const bl_case_run *run, bl_trial_result *result, bool *ran, bl_error *err);
+
+#endif
