@@ -282,6 +282,26 @@ BATCHLAB_MARKER_API void batchlab_marker_metric(batchlab_marker *marker, const c
                                    (long long)batchlab_marker_now_ns()));
 }
 
+/* How noisy the gradient is, the weights held: the mean of the squared norms of several gradients over `small` samples
+ * each, and the squared norm of their mean, over `big` samples. Say it for a few of these in a row, between two steps.
+ * `scaled` is 1 where both are g' P g with what an optimizer such as Adam multiplies gradients by, 1 / (sqrt(v) + eps).
+ */
+BATCHLAB_MARKER_API void batchlab_marker_noise(batchlab_marker *marker, int64_t small, int64_t big, double small_sq,
+                                               double big_sq, int scaled)
+{
+    char line[BATCHLAB_MARKER_LINE_MAX_B], a[40], b[40];
+    if (marker->fd < 0 || small_sq - small_sq != 0 || big_sq - big_sq != 0)
+        return;
+    batchlab_marker_number_(a, sizeof a, small_sq);
+    batchlab_marker_number_(b, sizeof b, big_sq);
+    batchlab_marker_line_(marker, line,
+                          snprintf(line, sizeof line,
+                                   "{\"type\":\"noise\",\"small\":%lld,\"big\":%lld,\"small_sq\":%s,\"big_sq\":%s,"
+                                   "\"scaled\":%s,\"t_ns\":%lld}\n",
+                                   (long long)small, (long long)big, a, b, scaled ? "true" : "false",
+                                   (long long)batchlab_marker_now_ns()));
+}
+
 /* Memory ran out; `bytes` were asked for, 0 where that is not known. Then the program should end. */
 BATCHLAB_MARKER_API void batchlab_marker_oom(batchlab_marker *marker, int64_t bytes)
 {

@@ -21,6 +21,13 @@ Or, with more to say:
             ...
         marker.metric("top1", accuracy)
 
+How noisy the gradient is tells an order of magnitude of the batch size from which on samples are wasted. Now and then,
+between two steps and with the weights held, take gradients over a few micro-batches (say 16 of 8 samples, several times):
+
+    norms = [sum(float(g.pow(2).sum()) for g in gradients) for gradients in micro_batches]
+    mean = [sum(parts) / len(parts) for parts in zip(*micro_batches)]
+    marker.noise(8, 8 * len(norms), sum(norms) / len(norms), sum(float(g.pow(2).sum()) for g in mean))
+
 On an accelerator a step is over when its work is done, not when it is queued: give track() a `synchronize`
 function (torch.cuda.synchronize), which is called before each time is taken.
 
@@ -122,6 +129,14 @@ class Marker:
         value = _number(value)
         if value is not None:
             self._say(type="metric", name=str(name), value=value, t_ns=time.monotonic_ns())
+
+    def noise(self, small, big, small_sq, big_sq, scaled=False):
+        """Squared norms of gradients at the same weights: `small_sq` is the mean over gradients of `small` samples each,
+        `big_sq` that of their mean, over `big` samples. `scaled`: both are sums of g^2 / (sqrt(v) + eps), Adam's v."""
+        small_sq, big_sq = _number(small_sq), _number(big_sq)
+        if small_sq is not None and big_sq is not None:
+            self._say(type="noise", small=int(small), big=int(big), small_sq=small_sq, big_sq=big_sq,
+                      scaled=bool(scaled), t_ns=time.monotonic_ns())
 
     def oom(self, bytes=0):
         """Memory ran out."""

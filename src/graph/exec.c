@@ -24,6 +24,7 @@ struct bl_exec {
     bl_exec_memory memory;
     bl_exec_profile_row *rows;
     uint64_t step;
+    bl_exec_watch watch; /* after NULL: none */
 };
 
 static int no_memory(bl_error *err)
@@ -225,6 +226,8 @@ int bl_exec_run(bl_exec *exec, bl_error *err)
     for (int i = 0; i < exec->graph->n_nodes; i++) {
         int64_t before_ns = exec->options.profile ? bl_clock_ns() : 0;
         int code = run_node(exec, i, err);
+        if (code == BL_OK && exec->watch.after)
+            code = exec->watch.after(exec->watch.context, i, err);
         if (code != BL_OK)
             return code;
         if (exec->options.profile) {
@@ -246,6 +249,16 @@ int bl_exec_read(const bl_exec *exec, const char *name, float *out, int64_t n, b
         return BL_FAIL(err, BL_ERR_INTERNAL, "output '%s' has %lld elements, not %lld", name,
                        (long long)bl_shape_count(&info->shape), (long long)n);
     return bl_layout_copy_f32(&info->shape, &info->layout, exec->pointers[v], &BL_PLAIN, out, err);
+}
+
+void bl_exec_set_watch(bl_exec *exec, const bl_exec_watch *watch)
+{
+    exec->watch = *watch;
+}
+
+const void *bl_exec_data(const bl_exec *exec, bl_value value)
+{
+    return exec->pointers[value];
 }
 
 void bl_exec_set_step(bl_exec *exec, uint64_t step)

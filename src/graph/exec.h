@@ -56,6 +56,14 @@ int bl_exec_bind(bl_exec *exec, const char *name, const void *data, bl_error *er
 int bl_exec_run(bl_exec *exec, bl_error *err);
 /* Copies an output (plain, floats) of the last run; n is its element count. */
 int bl_exec_read(const bl_exec *exec, const char *name, float *out, int64_t n, bl_error *err);
+/* Called after each node of a run, by its index in the graph; an error ends the run. */
+typedef struct bl_exec_watch {
+    void *context;
+    int (*after)(void *context, int node, bl_error *err);
+} bl_exec_watch;
+void bl_exec_set_watch(bl_exec *exec, const bl_exec_watch *watch);
+/* A value's data in its layout, for such a call: others may stand there before the node and after it. */
+const void *bl_exec_data(const bl_exec *exec, bl_value value);
 /* The step number that dropout draws from; counts up by itself after each run in training mode. */
 void bl_exec_set_step(bl_exec *exec, uint64_t step);
 

@@ -19,7 +19,8 @@ static int copy_said(const bl_trial_result *result, bl_arena *arena, bl_trial_re
     out->steps = bl_arena_alloc(arena, result->n_steps, sizeof *out->steps);
     out->memory = bl_arena_alloc(arena, m->n_memory, sizeof *out->memory);
     out->metrics = bl_arena_alloc(arena, m->n_metrics, sizeof *out->metrics);
-    if (!out->steps || !out->memory || !out->metrics)
+    out->noise = bl_arena_alloc(arena, m->n_noise, sizeof *out->noise);
+    if (!out->steps || !out->memory || !out->metrics || !out->noise)
         return BL_ERR_NOMEM;
     for (size_t i = 0; i < result->n_steps; i++) {
         const bl_step *step = &result->steps[i];
@@ -34,6 +35,12 @@ static int copy_said(const bl_trial_result *result, bl_arena *arena, bl_trial_re
     for (size_t i = 0; i < m->n_metrics; i++)
         out->metrics[i] =
             (bl_named_value){.name = m->metrics[i].name, .value = m->metrics[i].value, .t_ns = m->metrics[i].t_ns};
+    for (size_t i = 0; i < m->n_noise; i++)
+        out->noise[i] = (bl_stored_noise){.after_steps = m->noise[i].after_steps,
+                                          .norms = m->noise[i].norms,
+                                          .scaled = m->noise[i].scaled,
+                                          .t_ns = m->noise[i].t_ns};
+    out->n_noise = m->n_noise;
     out->n_steps = result->n_steps;
     out->n_memory = m->n_memory;
     out->n_metrics = m->n_metrics;

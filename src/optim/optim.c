@@ -172,6 +172,17 @@ double bl_optim_grad_norm(const bl_optim *optim)
     return optim->norm;
 }
 
+bool bl_optim_scaling(const bl_optim *optim, float *out)
+{
+    if (!optim->second || optim->step == 0)
+        return false;
+    double unbias = 1 / (1 - pow(optim->options.beta2, (double)optim->step));
+    int64_t count = bl_params_slab_count(optim->params);
+    for (int64_t i = 0; i < count; i++)
+        out[i] = (float)(1 / (sqrt((double)optim->second[i] * unbias) + optim->options.eps));
+    return true;
+}
+
 bl_optim_rates bl_optim_rates_of(double learning_rate)
 {
     bl_optim_rates rates = {.momentum = NAN};

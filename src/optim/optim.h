@@ -58,6 +58,9 @@ void bl_optim_accumulate(bl_optim *optim, double weight);
 void bl_optim_step(bl_optim *optim, const bl_optim_rates *rates);
 /* Of the last step's gradient before it was clipped; NaN before the first, and where options.clip_norm is 0. */
 double bl_optim_grad_norm(const bl_optim *optim);
+/* What Adam multiplies each number of its averaged gradient by, the rate left out: 1 / (sqrt(v / (1 - beta2^step)) +
+ * eps), as bl_params_slab_count floats. False, and nothing written, for others and before the first step. */
+bool bl_optim_scaling(const bl_optim *optim, float *out);
 size_t bl_optim_bytes(const bl_optim *optim); /* of its state, and of what it accumulates in */
 
 /* What a checkpoint holds, between two steps: the arrays i = 0, 1, ... and the number of steps done. Each array has

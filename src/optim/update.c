@@ -143,3 +143,22 @@ double bl_update_squares(size_t count, const float *g, double *partial)
         total += partial[k];
     return total;
 }
+
+double bl_update_scaled_squares(size_t count, const float *g, const float *scale, double *partial)
+{
+    size_t n = bl_update_partials(count);
+#pragma omp parallel for schedule(static)
+    for (size_t k = 0; k < n; k++) {
+        const float *at = g + k * CHUNK, *times = scale + k * CHUNK;
+        size_t length = least(count - k * CHUNK, CHUNK);
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (size_t i = 0; i < length; i++)
+            sum += (double)times[i] * (double)at[i] * (double)at[i];
+        partial[k] = sum;
+    }
+    double total = 0;
+    for (size_t k = 0; k < n; k++)
+        total += partial[k];
+    return total;
+}

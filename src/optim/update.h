@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "optim/sums.h"
+
 /* Elements [begin, end) with a rate and a decay of their own. Spans are adjacent and in order, from 0 on. */
 typedef struct bl_span {
     size_t begin, end;
@@ -34,14 +36,8 @@ typedef struct bl_adam {
 void bl_update_adam(const bl_span *spans, int n_spans, const bl_adam *adam, float *w, const float *g, float *m,
                     float *v);
 
-/* sum = weight * g, or sum += weight * g. */
-void bl_update_sum(size_t count, bool fresh, float weight, const float *g, float *sum);
 /* mean += share * (w - mean): an exponential moving average of decay 1 - share. */
 void bl_update_mean(size_t count, float share, const float *w, float *mean);
 void bl_update_swap(size_t count, float *a, float *b);
-
-/* The sum of squares, in doubles. `partial` has bl_update_partials(count) elements of room. */
-size_t bl_update_partials(size_t count);
-double bl_update_squares(size_t count, const float *g, double *partial);
 
 #endif

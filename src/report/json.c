@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "report/noise_scales.h"
 #include "report/report.h"
 #include "report/warnings.h"
 
@@ -200,6 +201,51 @@ static json_t *named_values(const bl_named_value *values, size_t n)
     return o;
 }
 
+static json_t *noise(const bl_trial_record *t)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < t->n_noise; i++) {
+        const bl_stored_noise *n = &t->noise[i];
+        json_t *o = json_object();
+        set(o, "after_steps", json_integer(n->after_steps));
+        set(o, "small", real(n->norms.small_n));
+        set(o, "big", real(n->norms.big_n));
+        set(o, "small_sq", real(n->norms.small_sq));
+        set(o, "big_sq", real(n->norms.big_sq));
+        set(o, "scaled", json_boolean(n->scaled));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static int noise_scales(const bl_analysis *a, json_t *o, bl_error *err)
+{
+    bl_case_noise *noises;
+    size_t n;
+    int code = bl_case_noises(a->experiment, &noises, &n, err);
+    if (code != BL_OK || n == 0)
+        return code;
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++) {
+        const bl_noise_scale *s = &noises[i].scale;
+        json_t *row = json_object();
+        set(row, "factors", factors_of(a, noises[i].case_index));
+        set(row, "after_steps", json_integer(noises[i].after_steps));
+        set(row, "scaled", json_boolean(noises[i].scaled));
+        set(row, "noise_scale", real(s->scale)); /* null: no bound */
+        set(row, "low", real(s->low));
+        set(row, "high", real(s->high));
+        set(row, "level", real(s->has_interval ? s->level : NAN));
+        set(row, "signal", real(s->signal));
+        set(row, "noise", real(s->noise));
+        set(row, "measurements", json_integer((json_int_t)s->n));
+        json_array_append_new(array, row);
+    }
+    set(o, "noise_scales", array);
+    free(noises);
+    return BL_OK;
+}
+
 static json_t *steps(const bl_trial_record *t)
 {
     json_t *array = json_array();
@@ -266,6 +312,8 @@ static json_t *trial_object(const bl_analysis *a, size_t i, bool with_steps)
     set(o, "ranks", t->ranks > 0 ? json_integer(t->ranks) : NULL);
     set(o, "memory", named_values(t->memory, t->n_memory));
     set(o, "metrics", named_values(t->metrics, t->n_metrics));
+    if (t->n_noise > 0)
+        set(o, "gradient_noise", noise(t));
     set(o, "n_steps", json_integer((json_int_t)t->n_steps));
     if (with_steps) {
         set(o, "steps", steps(t));
@@ -289,6 +337,8 @@ int bl_report_json(const bl_analysis *a, bool with_steps, bl_str *out, bl_error 
         json_array_append_new(trials, trial_object(a, i, with_steps));
     set(o, "trials", trials);
     int code = warnings(a, o, err);
+    if (code == BL_OK)
+        code = noise_scales(a, o, err);
     char *dumped = o && code == BL_OK ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(o);
     if (!dumped)

@@ -22,6 +22,8 @@ void bl_report_plot(const bl_analysis *analysis, const bl_report_style *style, b
 void bl_report_notes(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 /* A paragraph for each of warnings.h's. */
 void bl_report_warnings(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
+/* The noise scales that trials measured, with their intervals; nothing where there are none. */
+void bl_report_noise(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 /* Settings, environment and every trial, for people. */
 void bl_report_details(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 

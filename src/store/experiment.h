@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/gradient_noise.h"
+
 typedef enum bl_experiment_state {
     BL_EXPERIMENT_RUNNING, /* or left by a process that died */
     BL_EXPERIMENT_FINISHED,
@@ -28,6 +30,14 @@ typedef struct bl_named_value {
     double value;
     int64_t t_ns; /* monotonic, 0 where not said */
 } bl_named_value;
+
+/* Squared norms of gradients at the weights that a trial had after so many steps. */
+typedef struct bl_stored_noise {
+    int64_t after_steps;
+    bl_gradient_norms norms;
+    bool scaled;  /* by what the optimizer scales gradients with */
+    int64_t t_ns; /* monotonic, 0 where not said */
+} bl_stored_noise;
 
 /* What an outcome rests on. */
 typedef struct bl_stored_evidence {
@@ -66,6 +76,8 @@ typedef struct bl_trial_record {
     size_t n_memory;
     bl_named_value *metrics;
     size_t n_metrics;
+    bl_stored_noise *noise;
+    size_t n_noise;
     bl_stored_evidence *evidence; /* the most trusted first */
     size_t n_evidence;
 } bl_trial_record;

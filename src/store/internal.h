@@ -32,6 +32,11 @@ int bl_store_upgrade(bl_store *store, bl_error *err);
 int bl_store_write_comparison(bl_store *store, int64_t id, const bl_comparison *comparison, bl_error *err);
 int bl_store_read_comparison(bl_store *store, int64_t id, bl_arena *arena, bl_comparison *out, bl_error *err);
 
+/* Inside the transaction of bl_store_add_trial; nothing where the trial measured none. */
+int bl_store_write_noise(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);
+/* Fills the trial's noise; few trials have any. */
+int bl_store_read_noise(bl_store *store, bl_arena *arena, bl_trial_record *trial, bl_error *err);
+
 /* Missing values become NULL. Invalid UTF-8 becomes '?' and a text longer than SQLite takes is an error there. */
 void bl_store_bind_text(sqlite3_stmt *statement, int at, const char *text);
 void bl_store_bind_real(sqlite3_stmt *statement, int at, double value);

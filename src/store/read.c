@@ -318,6 +318,8 @@ static void read_trials(reader *r, int64_t id, bool with_steps, bl_experiment *e
                     "SELECT name, value, t_ns FROM metric WHERE trial_id = ?1 ORDER BY name", t->id, &t->metrics,
                     &t->n_metrics);
         read_evidence(r, t);
+        if (r->code == BL_OK)
+            r->code = bl_store_read_noise(r->store, r->arena, t, r->err);
     }
 }
 

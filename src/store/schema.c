@@ -139,3 +139,16 @@ const char bl_store_comparison_tables[] =
     "    case_b          INTEGER NOT NULL CHECK (case_b >= 0 AND case_b <> case_a),\n"
     "    PRIMARY KEY (experiment_id, position)\n"
     ") STRICT, WITHOUT ROWID;\n";
+
+const char bl_store_noise_table[] = "CREATE TABLE IF NOT EXISTS noise (\n"
+                                    "    trial_id        INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,\n"
+                                    "    position        INTEGER NOT NULL CHECK (position >= 0),\n"
+                                    "    after_steps     INTEGER NOT NULL CHECK (after_steps >= 0),\n"
+                                    "    small_n         REAL NOT NULL CHECK (small_n > 0),\n"
+                                    "    big_n           REAL NOT NULL CHECK (big_n > small_n),\n"
+                                    "    small_sq        REAL NOT NULL CHECK (small_sq >= 0),\n"
+                                    "    big_sq          REAL NOT NULL CHECK (big_sq >= 0),\n"
+                                    "    scaled          INTEGER NOT NULL CHECK (scaled IN (0, 1)),\n"
+                                    "    t_ns            INTEGER,\n"
+                                    "    PRIMARY KEY (trial_id, position)\n"
+                                    ") STRICT, WITHOUT ROWID;\n";

@@ -8,5 +8,7 @@
 extern const char bl_store_schema[];
 /* Added to a database with its first comparison: no other table changes for them. */
 extern const char bl_store_comparison_tables[];
+/* The same with the first trial that measured its gradient's noise. */
+extern const char bl_store_noise_table[];
 
 #endif

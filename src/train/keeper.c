@@ -16,10 +16,10 @@ static const char *const fixed_options[] = {"accumulate",    "batch-size", "drop
                                             "nominal-batch", "optimizer",  "seed",      "train-samples"};
 /* They decide what is said, kept, or how long it takes; what matters of --data and --classes stands apart. */
 static const char *const free_options[] = {
-    "cache",   "cache-limit", "checkpoint", "checkpoint-every", "classes", "data",      "epochs",
-    "eval",    "eval-every",  "layers",     "list-models",      "log",     "new-head",  "prefetch",
-    "profile", "quiet",       "recompute",  "resume",           "save",    "save-best", "steps",
-    "weights", "workers"};
+    "cache",         "cache-limit",       "checkpoint", "checkpoint-every", "classes", "data",      "epochs",
+    "eval",          "eval-every",        "layers",     "list-models",      "log",     "new-head",  "noise-batch",
+    "noise-samples", "noise-scale-every", "prefetch",   "profile",          "quiet",   "recompute", "resume",
+    "save",          "save-best",         "steps",      "weights",          "workers"};
 
 static bool is_among(const char *name, const char *const *names, size_t n)
 {

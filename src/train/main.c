@@ -15,6 +15,7 @@
 #include "train/keeper.h"
 #include "train/layers.h"
 #include "train/memory_plan.h"
+#include "train/noise.h"
 #include "train/progress.h"
 #include "train/train_log.h"
 #include "train/trainer.h"
@@ -149,6 +150,52 @@ static int evaluate(session *s, bl_evaluation *out, bl_error *err)
     return code == BL_OK ? bl_keeper_after_test(&s->keeper, out, err) : code;
 }
 
+static double noise_scale(const bl_gradient_norms *norms)
+{
+    bl_noise_parts parts[BL_NOISE_ROUNDS];
+    for (int r = 0; r < BL_NOISE_ROUNDS; r++)
+        if (bl_noise_parts_of(&norms[r], &parts[r], NULL) != BL_OK)
+            return NAN;
+    return bl_noise_ratio(parts, BL_NOISE_ROUNDS);
+}
+
+static void say_noise(session *s, const bl_noise_report *report, double seconds)
+{
+    for (int r = 0; r < BL_NOISE_ROUNDS; r++)
+        for (int scaled = 0; scaled <= report->has_scaled; scaled++) {
+            const bl_gradient_norms *n = scaled ? &report->scaled[r] : &report->plain[r];
+            batchlab_marker_noise(&s->marker, (int64_t)n->small_n, (int64_t)n->big_n, n->small_sq, n->big_sq, scaled);
+        }
+    if (s->options.quiet)
+        return;
+    bl_progress_erase(&s->progress);
+    fprintf(stderr, "noise scale after step %lld: %.3g samples", (long long)s->trainer.step,
+            noise_scale(report->plain));
+    if (report->has_scaled)
+        fprintf(stderr, ", %.3g as Adam scales the gradient", noise_scale(report->scaled));
+    fprintf(stderr, "; from %d x %.0f samples, %s%d%s, in %.1f s\n", BL_NOISE_ROUNDS, report->plain[0].big_n,
+            report->per_sample ? "norms of each, batches of " : "micro-batches of ", report->micro,
+            report->batch_norms ? " (and their statistics)" : "", seconds);
+}
+
+/* It is no step's time, nor the progress's. */
+static int measure_noise(session *s, bl_error *err)
+{
+    const bl_trainer *t = &s->trainer;
+    bl_noise_report report;
+    if (s->options.noise_every == 0 || t->step % s->options.noise_every != 0 || stop)
+        return BL_OK;
+    batchlab_marker_phase(&s->marker, "noise");
+    int64_t start_ns = bl_clock_ns();
+    int code = bl_noise_measure(&s->trainer, &stop, &report, err);
+    int64_t taken_ns = bl_clock_ns() - start_ns;
+    s->progress.start_ns += taken_ns;
+    if (code == BL_OK)
+        say_noise(s, &report, (double)taken_ns / BL_NS_PER_S);
+    batchlab_marker_phase(&s->marker, "train");
+    return code == BL_ERR_INTERRUPTED ? BL_OK : code;
+}
+
 static int train_epoch(session *s, bl_error *err)
 {
     bl_trainer *t = &s->trainer;
@@ -169,6 +216,8 @@ static int train_epoch(session *s, bl_error *err)
             BL_FAIL(err, BL_ERR_FAILED, "the loss is no number any more at step %lld", (long long)t->step);
             bl_error_remedy(err, "a lower learning rate: --lr %g", s->options.lr / 10);
         }
+        if (err->code == BL_OK)
+            measure_noise(s, err);
         if (err->code != BL_OK || bl_keeper_after_step(&s->keeper, seconds_here(s), err) != BL_OK)
             break;
     }

@@ -106,6 +106,17 @@ static int machine_rows(bl_train_options *o, raw *r, bl_option *table)
          1000000},
         {BL_OPT_FLAG, 0, "eval", NULL, "Test at all (default); --no-eval does not.", &r->eval, 0, 0},
         {BL_OPT_STRING, 0, "log", "FILE", "Write a line an epoch there, as CSV.", &o->log, 0, 0},
+        {BL_OPT_INT, 0, "noise-scale-every", "N",
+         "Classifiers: measure after every N steps how noisy the gradient is, weights held. The noise scale is an "
+         "order of "
+         "magnitude of the batch size from which on samples are wasted, if the rate is a good one (default: never).",
+         &o->noise_every, 1, INT64_MAX},
+        {BL_OPT_INT, 0, "noise-samples", "N", "Samples for each such measurement (default: 1024).", &o->noise_samples,
+         16, 1 << 30},
+        {BL_OPT_INT, 0, "noise-batch", "N",
+         "Samples a micro-batch in it: fewer are more exact and slower (default: 8). Batch normalisation takes the "
+         "statistics of these.",
+         &o->noise_batch, 1, 1 << 20},
         {BL_OPT_FLAG, 0, "profile", NULL, "At the end, say where the time went.", &o->profile, 0, 0},
         {BL_OPT_FLAG, 0, "memory-plan", NULL, "Print the memory that training would take, by kind, and leave.",
          &o->memory_plan, 0, 0},
@@ -207,6 +218,30 @@ static int check_company(const bl_train_options *o, bl_error *err)
         return BL_FAIL(err, BL_ERR_USAGE,
                        "--train-samples and --test-samples are for synthetic images, not for --data");
     return BL_OK;
+}
+
+/* Eight rounds of two micro-batches or more each. */
+static int check_noise(bl_train_options *o, bl_error *err)
+{
+    bool sized = o->noise_samples != NOT_GIVEN || o->noise_batch != NOT_GIVEN;
+    if (o->noise_every == 0 && sized)
+        return BL_FAIL(err, BL_ERR_USAGE, "--noise-samples and --noise-batch mean nothing without --noise-scale-every");
+    o->noise_samples = o->noise_samples == NOT_GIVEN ? 1024 : o->noise_samples;
+    o->noise_batch = o->noise_batch == NOT_GIVEN ? 8 : o->noise_batch;
+    if (o->noise_every > 0 && o->model->task == BL_TASK_DETECT)
+        return BL_FAIL(err, BL_ERR_USAGE,
+                       "--noise-scale-every is for classifiers: a detector's loss is no mean over samples");
+    if (o->noise_every > 0 && (o->mixup > 0 || o->cutmix > 0))
+        return BL_FAIL(
+            err, BL_ERR_USAGE,
+            "--noise-scale-every does not go with --mixup or --cutmix: samples of a batch then depend on each "
+            "other");
+    if (o->noise_every == 0 || o->noise_samples >= 16 * o->noise_batch)
+        return BL_OK;
+    BL_FAIL(err, BL_ERR_USAGE, "--noise-samples %lld is too few for micro-batches of %lld", (long long)o->noise_samples,
+            (long long)o->noise_batch);
+    bl_error_remedy(err, "--noise-samples %lld", 16 * (long long)o->noise_batch);
+    return BL_ERR_USAGE;
 }
 
 static int check_files(const bl_train_options *o, bool eval, bl_error *err)
@@ -341,6 +376,8 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
                             .prefetch = 1,
                             .seed = 1,
                             .recompute = BL_RECOMPUTE_CHEAP,
+                            .noise_samples = NOT_GIVEN,
+                            .noise_batch = NOT_GIVEN,
                             .eval_every = 1};
     raw r = {.eval = true};
     bl_learn_options_init(o, &r.learn);
@@ -365,6 +402,8 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
             code = bl_learn_options_take(o, &r.learn, err);
         if (code == BL_OK)
             code = check_company(o, err);
+        if (code == BL_OK)
+            code = check_noise(o, err);
         if (code == BL_OK)
             code = check_size(o, err);
         if (code == BL_OK)

@@ -44,6 +44,7 @@ typedef struct bl_train_options {
     double ema_decay;     /* 0: no average */
     int64_t ema_ramp;
     int64_t nominal_batch;                               /* detectors; 0: none */
+    int64_t noise_every, noise_samples, noise_batch;     /* steps, 0: never; samples a time, and a micro-batch */
     int64_t eval_every;                                  /* epochs; 0: never */
     const char *log;                                     /* CSV file, or NULL */
     const char *checkpoint, *save, *save_best, *weights; /* files, or NULL */

@@ -64,7 +64,7 @@ static void build_classifier(const bl_trainer *t, bl_graph *graph, bl_value imag
     }
 }
 
-static int make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, bl_error *err)
+int bl_trainer_make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, bl_error *err)
 {
     const bl_train_options *o = t->options;
     int size = (int)o->image_size;
@@ -172,7 +172,7 @@ static int make_mix(bl_trainer *t, bl_error *err)
 
 static int make_training_exec(bl_trainer *t, bl_error *err)
 {
-    int code = make_exec(t, BL_MODE_TRAIN, (int)t->options->batch, &t->exec, err);
+    int code = bl_trainer_make_exec(t, BL_MODE_TRAIN, (int)t->options->batch, &t->exec, err);
     if (code == BL_OK && t->others)
         code = bl_exec_bind(t->exec, "others", t->others, err);
     if (code == BL_OK && t->others)
@@ -362,7 +362,7 @@ int bl_trainer_evaluate(bl_trainer *t, const volatile int *stop, bl_evaluation *
                                  .boxes_per_image = BL_BOXES_PER_IMAGE};
     *out = (bl_evaluation){0};
     /* Made anew each time: kept, its memory would count against every training step. */
-    int code = make_exec(t, BL_MODE_EVAL, options.batch, &exec, err);
+    int code = bl_trainer_make_exec(t, BL_MODE_EVAL, options.batch, &exec, err);
     if (code == BL_OK)
         code = bl_loader_new(t->dataset, &options, &loader, err);
     if (t->ema)

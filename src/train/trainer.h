@@ -52,6 +52,8 @@ int bl_trainer_init(bl_trainer *trainer, const bl_train_options *options, bl_err
 void bl_trainer_clear(bl_trainer *trainer);
 /* Reads the images that are to be kept between epochs, before the first is wanted. stop: as below. */
 int bl_trainer_fill_cache(bl_trainer *trainer, const volatile int *stop, bl_cache_report *report, bl_error *err);
+/* Another executor of the trainer's network, for batches of another size; the table of parameters is shared. */
+int bl_trainer_make_exec(bl_trainer *trainer, bl_mode mode, int batch, bl_exec **out, bl_error *err);
 /* Before the first step, and after each change of `epoch` or `batch`. */
 void bl_trainer_start_epoch(bl_trainer *trainer);
 /* The next step of the epoch at hand; false at its end or with *err set. */

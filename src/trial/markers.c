@@ -21,6 +21,7 @@ void bl_markers_init(bl_markers *markers)
 void bl_markers_clear(bl_markers *markers)
 {
     free(markers->steps);
+    free(markers->noise);
     bl_str_clear(&markers->line);
     bl_markers_init(markers);
 }
@@ -204,6 +205,42 @@ static bool take_metric(bl_markers *m, const json_t *object)
     return true;
 }
 
+static bool add_noise(bl_markers *m, const bl_marker_noise *noise)
+{
+    if (m->n_noise >= BL_MARKER_NOISE_MAX) {
+        m->n_ignored++;
+        return true;
+    }
+    if (m->n_noise == m->cap_noise) {
+        size_t cap = m->cap_noise ? m->cap_noise * 2 : 32;
+        bl_marker_noise *grown = bl_realloc(m->noise, cap, sizeof *grown);
+        if (!grown) {
+            m->failed = true;
+            return true;
+        }
+        m->noise = grown;
+        m->cap_noise = cap;
+    }
+    m->noise[m->n_noise++] = *noise;
+    return true;
+}
+
+static bool take_noise(bl_markers *m, const json_t *object)
+{
+    const json_t *small_sq = json_object_get(object, "small_sq"), *big_sq = json_object_get(object, "big_sq");
+    const json_t *scaled = json_object_get(object, "scaled");
+    bl_marker_noise noise = {.after_steps = (int64_t)m->n_steps, .scaled = json_is_true(scaled)};
+    int64_t small_n, big_n;
+    bl_noise_parts parts;
+    if (!take_whole(object, "small", WHOLE_MAX, 0, &small_n) || !take_whole(object, "big", WHOLE_MAX, 0, &big_n) ||
+        !take_whole(object, "t_ns", INT64_MAX, 0, &noise.t_ns) || !json_is_number(small_sq) ||
+        !json_is_number(big_sq) || (scaled && !json_is_boolean(scaled)))
+        return false;
+    noise.norms =
+        (bl_gradient_norms){(double)small_n, (double)big_n, json_number_value(small_sq), json_number_value(big_sq)};
+    return bl_noise_parts_of(&noise.norms, &parts, NULL) == BL_OK && add_noise(m, &noise);
+}
+
 static bool take_oom(bl_markers *m, const json_t *object)
 {
     int64_t bytes;
@@ -224,8 +261,9 @@ static const struct {
     const char *type;
     bool (*take)(bl_markers *, const json_t *); /* false: malformed */
 } types[] = {
-    {"step", take_step},     {"hello", take_hello},   {"ready", take_ready}, {"phase", take_phase},
-    {"memory", take_memory}, {"metric", take_metric}, {"oom", take_oom},     {"done", take_done},
+    {"step", take_step},   {"hello", take_hello},   {"ready", take_ready},
+    {"phase", take_phase}, {"memory", take_memory}, {"metric", take_metric},
+    {"noise", take_noise}, {"oom", take_oom},       {"done", take_done},
 };
 
 /* Many JSON writers print NaN and Infinity, which JSON does not know, and a diverging loss is just that. Writes the

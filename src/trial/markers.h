@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/gradient_noise.h"
 #include "base/str.h"
 
 #define BL_MARKER_LINE_MAX_B 65536
@@ -32,7 +33,16 @@ typedef struct bl_marker_metric {
     int64_t t_ns; /* 0 where not said */
 } bl_marker_metric;
 
+/* Squared norms of gradients, the weights held. */
+typedef struct bl_marker_noise {
+    int64_t after_steps; /* steps in training before it */
+    bl_gradient_norms norms;
+    bool scaled;  /* by what the optimizer scales gradients with */
+    int64_t t_ns; /* 0 where not said */
+} bl_marker_noise;
+
 #define BL_MARKER_KINDS_MAX 32
+#define BL_MARKER_NOISE_MAX 100000 /* kept; further ones are counted as ignored */
 
 typedef struct bl_markers {
     bool any; /* at least one valid line came */
@@ -50,6 +60,8 @@ typedef struct bl_markers {
     size_t n_memory;
     bl_marker_metric metrics[BL_MARKER_KINDS_MAX];
     size_t n_metrics;
+    bl_marker_noise *noise;
+    size_t n_noise, cap_noise;
     int64_t n_lines, n_malformed, n_ignored;
     bool failed; /* memory ran out: steps after that are missing */
 

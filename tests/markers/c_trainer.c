@@ -24,6 +24,9 @@ int main(int argc, char **argv)
     batchlab_marker_memory(&marker, "activations", 3000);
     batchlab_marker_metric(&marker, "top1", 0.625);
     batchlab_marker_metric(&marker, "nothing", (double)INFINITY);
+    batchlab_marker_noise(&marker, 8, 128, 0.5, 0.125, 0);
+    batchlab_marker_noise(&marker, 8, 128, (double)NAN, 0.125, 0);
+    batchlab_marker_noise(&marker, 1, 64, 3, 2, 1);
     batchlab_marker_done(&marker);
     batchlab_marker_close(&marker);
     return batchlab_marker_listening(&marker);

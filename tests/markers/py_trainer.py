@@ -26,4 +26,7 @@ else:
         marker.memory("activations", 3000)
         marker.metric("top1", 0.625)
         marker.metric("nothing", float("inf"))
+        marker.noise(8, 128, 0.5, 0.125)
+        marker.noise(8, 128, float("nan"), 0.125)
+        marker.noise(1, 64, 3, 2, scaled=True)
 print("end")

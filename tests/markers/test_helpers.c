@@ -62,6 +62,11 @@ static void check_story(const bl_trial_result *r)
     assert_int_equal(m->n_metrics, 1);
     assert_string_equal(m->metrics[0].name, "top1");
     assert_true(m->metrics[0].value == 0.625);
+    assert_int_equal(m->n_noise, 2);
+    assert_true(m->noise[0].norms.small_n == 8 && m->noise[0].norms.big_n == 128 && !m->noise[0].scaled);
+    assert_true(m->noise[0].norms.small_sq == 0.5 && m->noise[0].norms.big_sq == 0.125 && m->noise[0].t_ns > 0);
+    assert_true(m->noise[1].norms.small_n == 1 && m->noise[1].norms.small_sq == 3 && m->noise[1].scaled);
+    assert_int_equal(m->noise[1].after_steps, 6);
 }
 
 static void the_c_header_speaks(void **state)

@@ -1,6 +1,7 @@
 #include "testing.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/attributes.h"
@@ -300,13 +301,50 @@ static void names(void **unused)
     assert_false(bl_optim_kind_from_name("SGD", &kind));
 }
 
+/* After equal gradients v is their square, so Adam's scaling is 1 / (|g| + eps). */
+static void adams_scaling_is_had(void **unused)
+{
+    bl_params *params = NULL;
+    bl_optim *optim = NULL;
+    int at = 0;
+    float scaling[64] = {0};
+    assert_int_equal(bl_params_new(&params, NULL), BL_OK);
+    assert_int_equal(bl_params_declare(params, "fc.weight", &BL_SHAPE2(3, 5), (bl_init){0}, false, false, &at, NULL),
+                     BL_OK);
+    assert_int_equal(bl_params_alloc(params, true, NULL), BL_OK);
+    assert_in_range(bl_params_slab_count(params), 15, 64);
+    bl_optim_options options = {.kind = BL_OPTIM_ADAMW, .eps = 0.125};
+    assert_int_equal(bl_optim_new(params, &options, &optim, NULL), BL_OK);
+    assert_false(bl_optim_scaling(optim, scaling));
+    bl_optim_rates rates = bl_optim_rates_of(0.1);
+    for (int i = 0; i < 15; i++)
+        bl_params_grad(params, at)[i] = (float)(i - 7);
+    for (int step = 0; step < 3; step++)
+        bl_optim_step(optim, &rates);
+    assert_true(bl_optim_scaling(optim, scaling));
+    for (int i = 0; i < 15; i++)
+        assert_true(fabs(scaling[i] * (abs(i - 7) + 0.125) - 1) < 1e-5);
+    bl_optim_free(optim);
+    options.kind = BL_OPTIM_SGD;
+    assert_int_equal(bl_optim_new(params, &options, &optim, NULL), BL_OK);
+    bl_optim_step(optim, &rates);
+    assert_false(bl_optim_scaling(optim, scaling));
+    bl_optim_free(optim);
+    bl_params_free(params);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_follow_names_and_shapes),       cmocka_unit_test(updates_follow_their_formulas),
-        cmocka_unit_test(groups_have_their_own_rates),          cmocka_unit_test(gradients_add_up_to_their_mean),
-        cmocka_unit_test(long_gradients_are_shortened),         cmocka_unit_test(its_state_is_all_there_is),
-        cmocka_unit_test(a_table_without_gradients_is_refused), cmocka_unit_test(names),
+        cmocka_unit_test(groups_follow_names_and_shapes),
+        cmocka_unit_test(updates_follow_their_formulas),
+        cmocka_unit_test(groups_have_their_own_rates),
+        cmocka_unit_test(gradients_add_up_to_their_mean),
+        cmocka_unit_test(long_gradients_are_shortened),
+        cmocka_unit_test(its_state_is_all_there_is),
+        cmocka_unit_test(a_table_without_gradients_is_refused),
+        cmocka_unit_test(names),
+        cmocka_unit_test(adams_scaling_is_had),
     };
     return cmocka_run_group_tests_name("optim/optim", tests, NULL, NULL);
 }

@@ -337,6 +337,41 @@ static void numbers_and_bytes(void **state)
     assert_true(bl_format_width("über") == 4);
 }
 
+static void noise_scales_stand_under_the_table(void **state)
+{
+    /* signal 4, 2, 6 and noise 40, 44, 36 of rounds with b = 1, B = 11: scale 10 */
+    bl_stored_noise rows[3];
+    for (int i = 0; i < 3; i++) {
+        double signal = (double[]){4, 2, 6}[i], noise = (double[]){40, 44, 36}[i];
+        rows[i] = (bl_stored_noise){.after_steps = 100, .norms = {1, 11, signal + noise, signal + noise / 11}};
+    }
+    s.experiment.trials[1].noise = rows;
+    s.experiment.trials[1].n_noise = 3;
+    sample_analyse(&s);
+    bl_report_text(&s.analysis, &ascii, &out);
+    const char *at = strstr(bl_str_text(&out), "How noisy the gradient is, in samples\n");
+    assert_non_null(at);
+    assert_non_null(strstr(at, "128          100           10"));
+    assert_non_null(strstr(at, "3 of 11 by 1"));
+    assert_non_null(strstr(at, "order of magnitude"));
+    bl_str_clear(&out);
+    bl_str_init(&out);
+    assert_int_equal(bl_report_json(&s.analysis, false, &out, NULL), BL_OK);
+    json_t *o = json_loads(bl_str_text(&out), 0, NULL);
+    const json_t *row = json_array_get(json_object_get(o, "noise_scales"), 0);
+    assert_true(fabs(json_real_value(json_object_get(row, "noise_scale")) - 10) < 1e-9);
+    assert_true(json_number_value(json_object_get(row, "low")) < 10);
+    assert_int_equal(json_array_size(json_object_get(o, "noise_scales")), 1);
+    json_decref(o);
+}
+
+static void without_noise_nothing_is_said_of_it(void **state)
+{
+    sample_analyse(&s);
+    bl_report_noise(&s.analysis, &ascii, &out);
+    assert_int_equal(out.len, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +382,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_notes_say_what_the_figures_are_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(details_hold_every_trial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(json_holds_what_was_computed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(noise_scales_stand_under_the_table, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_noise_nothing_is_said_of_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(csv_survives_any_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_and_bytes, set_up, tear_down),
     };

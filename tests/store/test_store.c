@@ -114,6 +114,36 @@ static void a_trial_comes_back_with_its_raw_steps(void **state)
     free(put.steps);
 }
 
+static void gradients_noise_comes_back_where_there_was_some(void **state)
+{
+    fixture *f = *state;
+    int64_t id = fixture_begin(f->store);
+    bl_stored_noise noise[] = {{3, {8, 64, 0.5, 0.25}, false, 77}, {3, {8, 64, 12.5, 0}, true, 0}};
+    bl_trial_record put = fixture_trial(0, 0, 1);
+    bl_arena arena;
+    bl_experiment e;
+    fixture_add_trial(f->store, id, 1, 0, 1);
+    load(f->store, id, &arena, &e); /* before any trial measured some */
+    assert_true(e.trials[0].n_noise == 0);
+    bl_arena_clear(&arena);
+    put.noise = noise;
+    put.n_noise = 2;
+    assert_int_equal(bl_store_add_trial(f->store, id, &put, NULL, NULL), BL_OK);
+    load(f->store, id, &arena, &e);
+    assert_true(e.trials[0].n_noise == 0 && e.trials[1].n_noise == 2);
+    const bl_stored_noise *got = e.trials[1].noise;
+    assert_true(got[0].after_steps == 3 && !got[0].scaled && got[0].t_ns == 77 && got[0].norms.big_n == 64);
+    assert_true(got[1].scaled && got[1].t_ns == 0 && got[1].norms.small_sq == 12.5 && got[1].norms.big_sq == 0);
+    bl_arena_clear(&arena);
+    put.block = 2;
+    noise[0].norms.big_n = 8;
+    assert_int_equal(bl_store_add_trial(f->store, id, &put, NULL, NULL), BL_ERR_IO);
+    free(put.steps);
+    assert_int_equal(bl_store_end(f->store, id, BL_EXPERIMENT_FINISHED, NULL), BL_OK);
+    assert_int_equal(bl_store_delete(f->store, id, NULL), BL_OK);
+    assert_int_equal(fixture_query(f, "SELECT count(*) FROM noise"), 0);
+}
+
 static void what_is_missing_is_null_and_not_zero(void **state)
 {
     fixture *f = *state;
@@ -249,6 +279,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_experiment_comes_back_as_it_was_stored, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_comparison_comes_back_with_its_pairs, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_trial_comes_back_with_its_raw_steps, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(gradients_noise_comes_back_where_there_was_some, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_is_missing_is_null_and_not_zero, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_case_counts_once_a_block_unless_interrupted, fixture_set_up,
                                         fixture_tear_down),

@@ -294,6 +294,46 @@ class Train(TrainerCase):
         self.assertEqual([t['outcome'] for t in trials], ['ok'] * 4)
         self.assertGreaterEqual(min(len(t['steps']) for t in trials), 12)  # more than one epoch's
 
+    def test_the_gradients_noise_is_marked_and_changes_nothing(self):
+        noisy = self.marked('--no-eval', '--steps', '7', '-b', '8', '--train-samples', '80', '--noise-scale-every', '3',
+                            '--noise-samples', '64', '--noise-batch', '4')
+        kinds = [m['type'] if m['type'] != 'phase' else m['name'] for m in noisy]
+        self.assertEqual(kinds.count('noise'), 2 * (8 + 1))  # two phases of that name, eight lines each
+        self.assertEqual({(m['small'], m['big'], m['scaled']) for m in noisy if m['type'] == 'noise'}, {(4, 8, False)})
+        self.assertEqual([m['loss'] for m in noisy if m['type'] == 'step'],
+                         self.losses('--steps', '7', '-b', '8', '--train-samples', '80'))
+        _, said = self.train('tiny_cnn', '--no-eval', '--steps', '2', '-b', '8', '--noise-scale-every', '2',
+                             '--noise-samples', '64', '--optimizer', 'adam', '--noise-batch', '4')
+        self.assertRegex(said, r'noise scale after step 2: \S+ samples, \S+ as Adam scales the gradient; from 8 x 8 samples, '
+                               r'micro-batches of 4 \(and their statistics\)')
+        self.refuse(['tiny_cnn', '--noise-batch', '4'], ['--noise-scale-every'], remedy=False)
+        self.refuse(['tiny_cnn', '--noise-scale-every', '1', '--mixup', '0.2'], ['--mixup'], remedy=False)
+        self.refuse(['tiny_cnn', '--noise-scale-every', '1', '--noise-samples', '16'], ['--noise-samples 16'])
+        self.refuse(['tiny_cnn', '--noise-scale-every', '1', '--noise-batch', '1'], ['normalises over batches'])
+        self.refuse(['yolov7_tiny', '--noise-scale-every', '1'], ['classifiers'], remedy=False)
+
+    def test_the_lab_shows_noise_scales(self):
+        done = subprocess.run([LAB, 'sweep', '-q', '-b', '8,16', '-n', '2', '--steps', '6', '--',
+                               os.path.join(BUILD, 'src', 'train', 'batchlab-train'), 'mlp', '-b', '{batch}', '--no-eval',
+                               '--image-size', '8', '--noise-scale-every', '3', '--noise-samples', '128'],
+                              cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('How noisy the gradient is, in samples', done.stdout)
+        self.assertIn('order of magnitude', done.stdout)
+        shown = subprocess.run([LAB, 'export', '1', '--format', 'json'], cwd=self.folder, capture_output=True, text=True)
+        told = json.loads(shown.stdout)
+        scales = told['noise_scales']
+        self.assertEqual([(s['factors']['batch'], s['after_steps'], s['measurements']) for s in scales if s['after_steps'] == 3],
+                         [('8', 3, 16), ('16', 3, 16)])
+        trial = told['trials'][0]['gradient_noise']
+        rows = [n for t in told['trials'] if t['factors']['batch'] == '8' for n in t['gradient_noise']
+                if n['after_steps'] == 3]
+        self.assertEqual({(n['small'], n['big']) for n in trial}, {(1, 16)})
+        signal = sum((n['big'] * n['big_sq'] - n['small_sq']) / (n['big'] - 1) for n in rows)
+        noise = sum((n['small_sq'] - n['big_sq']) / (1 - 1 / n['big']) for n in rows)
+        self.assertAlmostEqual(scales[0]['signal'] * len(rows), signal, places=6)
+        self.assertAlmostEqual(scales[0]['noise'] * len(rows), noise, places=6)
+
 
 if __name__ == '__main__':
     unittest.main(verbosity=2)

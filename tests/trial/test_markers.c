@@ -100,6 +100,32 @@ static void what_makes_no_sense_is_counted_and_passed_over(void **state)
     assert_int_equal(m.n_steps, 1);
 }
 
+static void the_gradients_noise_belongs_to_its_step(void **state)
+{
+    feed("{\"type\":\"noise\",\"small\":8,\"big\":64,\"small_sq\":2,\"big_sq\":1}\n"
+         "{\"type\":\"step\",\"samples\":8,\"t_ns\":10}\n"
+         "{\"type\":\"phase\",\"name\":\"noise\",\"t_ns\":20}\n"
+         "{\"type\":\"noise\",\"small\":8.0,\"big\":64,\"small_sq\":2.5,\"big_sq\":0,\"scaled\":true,\"t_ns\":25}\n");
+    assert_int_equal(m.n_malformed, 0);
+    assert_int_equal(m.n_noise, 2);
+    assert_true(m.noise[0].after_steps == 0 && !m.noise[0].scaled && m.noise[0].norms.small_sq == 2);
+    assert_true(m.noise[1].after_steps == 1 && m.noise[1].scaled && m.noise[1].norms.small_n == 8);
+    assert_true(m.noise[1].norms.big_n == 64 && m.noise[1].norms.small_sq == 2.5 && m.noise[1].t_ns == 25);
+    static const char *const bad[] = {
+        "{\"type\":\"noise\",\"small\":64,\"big\":64,\"small_sq\":2,\"big_sq\":1}",
+        "{\"type\":\"noise\",\"small\":0,\"big\":64,\"small_sq\":2,\"big_sq\":1}",
+        "{\"type\":\"noise\",\"small\":8,\"big\":64,\"small_sq\":-2,\"big_sq\":1}",
+        "{\"type\":\"noise\",\"small\":8,\"big\":64,\"small_sq\":NaN,\"big_sq\":1}",
+        "{\"type\":\"noise\",\"small\":8,\"big\":64,\"small_sq\":2}",
+        "{\"type\":\"noise\",\"small\":8,\"big\":64,\"small_sq\":2,\"big_sq\":1,\"scaled\":1}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        feed(bad[i]);
+        if (m.n_malformed != 1 || m.n_noise != 0)
+            fail_msg("%s", bad[i]);
+    }
+}
+
 static void a_loss_that_is_no_number_keeps_its_step(void **state)
 {
     feed("{\"type\":\"step\",\"samples\":8,\"t_ns\":10,\"loss\":NaN}\n"
@@ -162,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_whole_run_is_understood),
         cmocka_unit_test(without_a_start_the_first_step_has_no_time),
         cmocka_unit_test(what_makes_no_sense_is_counted_and_passed_over),
+        cmocka_unit_test(the_gradients_noise_belongs_to_its_step),
         cmocka_unit_test(a_loss_that_is_no_number_keeps_its_step),
         cmocka_unit_test(lines_that_are_too_long_are_skipped),
         cmocka_unit_test(the_pieces_a_stream_comes_in_do_not_matter),
