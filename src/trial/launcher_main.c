@@ -19,11 +19,12 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "telemetry/process_tree.h"
+#include "telemetry/tree_watch.h"
 #include "trial/spawn.h"
 #include "trial/wire.h"
 
-/* Looking at the tree's memory costs some 200 us for one process. The pause after each look is this many times what
- * the look took, so that it stays below 0.2 % of one core, within these limits. */
+/* Looking at the tree's memory costs some 100 us for one process, and a few for each further one. The pause after each
+ * look is this many times what the look took, so that it stays below 0.2 % of one core, within these limits. */
 #define SAMPLE_PAUSE_FACTOR 500
 #define SAMPLE_PAUSE_MIN_NS 20000000LL
 #define SAMPLE_PAUSE_MAX_NS 1000000000LL
@@ -34,7 +35,8 @@ typedef struct launcher {
     int socket;
     int signals; /* signalfd for SIGCHLD */
     bl_process_tree tree;
-    pid_t main_pid; /* of the running trial; 0 = none runs */
+    bl_tree_watch *watch; /* NULL where memory was out: then only reaped processes tell their peaks */
+    pid_t main_pid;       /* of the running trial; 0 = none runs */
     bool main_ended;
     int64_t own_peak_kb; /* a child's maxrss starts from this: below it, it says nothing */
     int64_t next_sample_ns;
@@ -84,23 +86,46 @@ static void hold_limit(launcher *l, int64_t resident_b)
     kill_all(l);
 }
 
+static void note_peaks(launcher *l, int64_t resident_b, int64_t single_b, bool any)
+{
+    if (resident_b > l->ended.sampled_peak_b)
+        l->ended.sampled_peak_b = resident_b;
+    if (single_b > l->ended.single_peak_b)
+        l->ended.single_peak_b = single_b;
+    l->ended.n_samples += any;
+}
+
+/* Only the largest process is asked for its own peak: the others' come when they are reaped. */
+static void look(launcher *l)
+{
+    bl_tree_usage usage;
+    if (l->watch && bl_tree_watch_look(l->watch, &usage, NULL) == BL_OK)
+        note_peaks(l, usage.resident_b, usage.largest > 0 ? bl_process_peak_b("/proc", usage.largest) : 0,
+                   usage.n_processes > 0);
+}
+
+/* Under a limit every process is asked for what the limit is of. */
+static void look_closely(launcher *l)
+{
+    bl_tree_memory memory;
+    if (bl_process_tree_scan(&l->tree, getpid(), NULL) != BL_OK)
+        return;
+    bl_process_tree_memory(&l->tree, &memory);
+    note_peaks(l, memory.resident_b, memory.largest_peak_b, memory.n_processes > 0);
+    if (memory.largest_data_b > l->ended.data_peak_b)
+        l->ended.data_peak_b = memory.largest_data_b;
+    hold_limit(l, memory.resident_b);
+}
+
 /* The pause follows from the CPU time that a look costs: wall time would, on a busy machine, turn one look that was
  * interrupted into a long blind spot. */
 static void sample_memory(launcher *l)
 {
     int64_t before_ns = own_cpu_ns();
-    bl_tree_memory memory;
-    if (bl_process_tree_scan(&l->tree, getpid(), NULL) == BL_OK) {
-        bl_process_tree_memory(&l->tree, &memory);
-        if (memory.resident_b > l->ended.sampled_peak_b)
-            l->ended.sampled_peak_b = memory.resident_b;
-        if (memory.largest_peak_b > l->ended.single_peak_b)
-            l->ended.single_peak_b = memory.largest_peak_b;
-        if (memory.largest_data_b > l->ended.data_peak_b)
-            l->ended.data_peak_b = memory.largest_data_b;
-        l->ended.n_samples += memory.n_processes > 0;
-        hold_limit(l, memory.resident_b);
-    }
+    if (l->limit_b > 0)
+        look_closely(l);
+    else
+        look(l);
     int64_t pause_ns = (own_cpu_ns() - before_ns) * SAMPLE_PAUSE_FACTOR;
     if (pause_ns < SAMPLE_PAUSE_MIN_NS)
         pause_ns = SAMPLE_PAUSE_MIN_NS;
@@ -212,6 +237,8 @@ static void start_trial(launcher *l, const bl_wire_start *start, const int *fds)
     l->limit_b = start->limit_b;
     l->ended = (bl_wire_ended){.kind = BL_WIRE_ENDED};
     l->next_sample_ns = bl_clock_ns();
+    if (l->watch)
+        bl_tree_watch_renew(l->watch);
     send_packet(l, &started, sizeof started);
 }
 
@@ -260,6 +287,8 @@ static bool serve_packet(launcher *l)
 static void finish_trial(launcher *l)
 {
     end_all(l);
+    if (l->watch)
+        bl_tree_watch_forget(l->watch);
     send_packet(l, &l->ended, sizeof l->ended);
     l->main_pid = 0;
 }
@@ -318,6 +347,7 @@ void bl_launcher_main(int socket)
     sigprocmask(SIG_SETMASK, &child, NULL);
     launcher l = {.socket = socket, .signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
     bl_process_tree_init(&l.tree, "/proc");
+    bl_tree_watch_new("/proc", getpid(), &l.watch, NULL);
     while (l.signals >= 0 && serve_once(&l))
         ;
     end_all(&l);
