@@ -11,6 +11,7 @@ const bl_lab_command bl_lab_commands[] = {
     {"report", "write a web page, or a picture, about experiments", false, bl_cmd_report},
     {"export", "write an experiment as CSV or JSON", false, bl_cmd_export},
     {"explain", "predict what batch sizes cost on a device, from shapes alone", false, bl_cmd_explain},
+    {"tune", "tell which batch size reaches a target soonest, from stored experiments", false, bl_cmd_tune},
     {"delete", "delete an experiment", false, bl_cmd_delete},
 };
 

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""tune over stored experiments. The trainings are a noisy quadratic (curvatures and noises 1 / i, 100 of them) by its exact
+recursion, whose steps over the batch size are known; the steps' times are written into the database, as the test must not
+depend on the machine."""
+import re
+import sqlite3
+
+from lab_case import PYTHON, LabCase, main
+
+QUADRATIC = '''
+import os, sys
+sys.path.insert(0, os.path.join(os.environ['BATCHLAB_SOURCE_ROOT'], 'python'))
+from batchlab_marker import Marker
+batch, rate, steps = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+h = [1 / i for i in range(1, 101)]
+square = [1.0] * 100
+start = sum(h)
+with Marker(program='quadratic', batch=batch) as marker:
+    marker.ready()
+    for step in range(steps):
+        square = [(1 - rate * a) ** 2 * s + rate ** 2 * a / batch for a, s in zip(h, square)]
+        loss = sum(a * s for a, s in zip(h, square)) / start
+        marker.step(batch, loss=min(loss, 1e9))
+        if step == 20 and 'noise' in sys.argv:
+            for scale in 16, 24:
+                marker.noise(1, 11, 1 + scale, 1 + scale / 11)
+        if loss > 1e8:
+            break
+'''
+
+
+class Tune(LabCase):
+    def setUp(self):
+        super().setUp()
+        self.quadratic = self.write('quadratic.py', QUADRATIC)
+
+    def sweep(self, batches, rates, steps, *more):
+        self.lab('sweep', '-q', '-b', batches, '-p', 'lr=' + rates, '-n', '1', '--steps', '100000', '--', PYTHON,
+                 self.quadratic, '{batch}', '{lr}', str(steps), *more)
+
+    def set_times(self, number, fixed_us, each_us, memory=True):
+        """Steps of experiment `number` take fixed_us + each_us * batch."""
+        with sqlite3.connect(self.db) as db:
+            db.execute('UPDATE step SET time_ns = 1000 * (? + ? * samples) WHERE trial_id IN (SELECT id FROM trial WHERE '
+                       'experiment_id = ?)', (fixed_us, each_us, number))
+            db.execute('UPDATE trial SET peak_memory_b = 1048576.0 * (100 + 2 * (SELECT samples FROM step WHERE trial_id = '
+                       'trial.id LIMIT 1)) WHERE experiment_id = ?', (number,))
+
+    def picks(self, text):
+        text = ' '.join(text.split())
+        return {name: int(n) for name, n in re.findall(r'(Soonest|Cheapest|Largest)[^:]*: batch size (\d+)', text)}
+
+    def test_the_quadratic_is_solved(self):
+        self.sweep('8,16,32,64,128', '0.5', 60)
+        self.set_times(1, 2000, 100)
+        self.sweep('4,16,64,256', '0.35,0.5,0.7,1,1.4,1.9', 250)
+        out, _ = self.lab('tune', '1', '--pilots', '2', '--target', 'loss=0.1', '--price', '3.6')
+        text = ' '.join(out.split())
+        least, critical = map(float, re.search(r'Steps\(B\) = (\S+) \(1 \+ (\S+) / B\)', text).groups())
+        # 14.3 and 27.4 without the window of five steps, which matters where a training takes fifteen.
+        self.assertTrue(14 < least < 20, text)
+        self.assertTrue(17 < critical < 33, text)
+        self.assertRegex(out, r'(?m)^ *16 +\d+ +1 +5/6$')  # the largest rate diverged
+        self.assertRegex(out, r'(?m)^ *256 +\d+ +1\.9 +at the edge')
+        self.assertIn('edge of those tried', text)
+        picks = self.picks(out)
+        best = (20 * critical) ** 0.5  # knee 2000 / 100
+        self.assertTrue(0.8 * best < picks['Soonest'] < 1.25 * best, out)
+        self.assertEqual(picks['Cheapest'], picks['Soonest'])
+        self.assertTrue(abs(picks['Largest'] - critical) <= 1.5, out)
+        self.assertIn('would take', text)
+        self.assertIn('learning rates around', text)
+        rows = {int(r[0]): r for r in re.findall(r'(?m)^ *(\d+) +(\d+) +(\d+) +(\d+\.\d\d) s', out)}
+        self.assertEqual(sorted(rows), [8, 16, 32, 64, 128])
+        for batch, row in rows.items():
+            self.assertAlmostEqual(float(row[3]), least * (1 + critical / batch) * (2000 + 100 * batch) * 1e-6, delta=0.02)
+
+    def test_memory_bounds_the_picks(self):
+        self.sweep('8,16,32,64,128', '0.5', 60)
+        self.set_times(1, 20000, 100)
+        self.sweep('4,16,64', '0.35,0.5,0.7,1,1.4', 250)
+        free = self.picks(self.lab('tune', '1', '-p', '2', '--target', 'loss=0.1')[0])
+        self.assertGreater(free['Soonest'], 40)
+        out, _ = self.lab('tune', '1', '-p', '2', '--target', 'loss=0.1', '--memory', '141M', '--efficiency', '0.2')
+        self.assertEqual(self.picks(out)['Soonest'], 20)
+        self.assertIn('Memory allows no larger one', ' '.join(out.split()))
+        self.assertRegex(' '.join(out.split()), r'gradients of \d+ batches of 20')
+        with sqlite3.connect(self.db) as db:
+            db.execute("UPDATE trial SET outcome = 'out_of_memory' WHERE experiment_id = 1 AND case_index >= 2")
+        self.assertEqual(self.picks(self.lab('tune', '1', '-p', '2', '--target', 'loss=0.1')[0])['Soonest'], 31)
+
+    def test_the_noise_scale_alone(self):
+        self.sweep('8,16,32,64,128', '0.5', 60, 'noise')
+        self.set_times(1, 2000, 100)
+        out, _ = self.lab('tune', '1', '--noise-only')
+        self.assertIn('Noise scale after 21 steps: 20 samples', ' '.join(out.split()))
+        self.assertIn('order of magnitude', ' '.join(out.split()))
+        self.assertEqual(self.picks(out), {'Soonest': 20, 'Largest': 20})
+        self.assertNotIn(' s ', out.split('Soonest')[0])  # no times: the number of steps is not known
+
+    def test_what_cannot_be_told_is_said(self):
+        self.sweep('8,16', '0.5', 10)
+        for words, said in [(['1', '--target', 'loss=1e-9'], 'fewer than two batch sizes'),
+                            (['1', '--noise-only'], 'no trial of experiment 1 marked a noise scale')]:
+            err = self.lab('tune', *words, status=1)[1]
+            self.assertIn(said, err)
+            self.assertIn('try: ', err)
+        for words, said in [([], 'wants one experiment'), (['1'], 'which target?'), (['1', '2', '--noise-only'], 'one experiment'),
+                            (['1', '--target', 'top1=0.9'], 'is no loss'), (['1', '--target', 'loss=x'], 'is no loss'),
+                            (['1', '--noise-only', '--pilots', '1'], 'neither'), (['9', '--noise-only'], '9'),
+                            (['1', '--target', 'loss=1', '--optimizer', 'magic'], 'magic'),
+                            (['1', '--target', 'loss=1', '--efficiency', '1.5'], '--efficiency'),
+                            (['1', '--target', 'loss=1', '--price', '-1'], '--price'),
+                            (['1', '--target', 'loss=1', '--', 'train'], 'runs no command')]:
+            out, err = self.lab('tune', *words, status=2)
+            self.assertEqual(out, '')
+            self.assertIn(said, err)
+
+
+if __name__ == '__main__':
+    main()
