@@ -1,11 +1,13 @@
 /* JPEG images as far as they are wanted: libjpeg-turbo can leave out columns and lines, but for reading their codes. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jpeglib.h>
 
 #include "data/exif.h"
 #include "data/jpeg_guard.h"
+#include "data/jpeg_quick.h"
 #include "data/picture.h"
 #include "tensor/shape.h"
 
@@ -63,6 +65,18 @@ static void read_lines(decoding *d, const bl_part *part)
     jpeg_finish_decompress(info);
 }
 
+bool bl_jpeg_quick_can(void)
+{
+#ifdef BL_DATA_X86
+    const char *wanted = getenv("BATCHLAB_KERNELS");
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+           !(wanted && strcmp(wanted, "portable") == 0);
+#else
+    return false;
+#endif
+}
+
 static void decode(void *context)
 {
     decoding *d = context;
@@ -86,6 +100,12 @@ static void decode(void *context)
     d->picture = (bl_picture){.pixels = &nothing, .width = width, .height = height};
     if (part.columns <= 0 || part.rows <= 0)
         return;
+#ifdef BL_DATA_X86
+    /* Where the end must be looked at, libjpeg goes there. */
+    if (info->scale_denom == 1 && d->ends_well && bl_jpeg_quick_can() &&
+        bl_jpeg_quick(info, part, d->scratch, &d->picture))
+        return;
+#endif
     jpeg_start_decompress(info);
     part = with_margin(part, width);
     read_lines(d, &part);

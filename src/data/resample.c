@@ -65,10 +65,11 @@ static int fill_taps(const place *p, int source, int n, int *first, float *weigh
     if (sum <= 0) { /* only where rounding leaves a middle on the very edge */
         *first = p->middle < 0 ? 0 : p->middle >= source ? source - 1 : (int)p->middle;
         weight[0] = 1;
+        memset(weight + 1, 0, (size_t)(n - 1) * sizeof *weight);
         return 1;
     }
-    for (int k = 0; k < count; k++)
-        weight[k] = (float)((double)weight[k] / sum);
+    for (int k = 0; k < n; k++)
+        weight[k] = k < count ? (float)((double)weight[k] / sum) : 0;
     return count;
 }
 
@@ -96,6 +97,7 @@ int bl_axis_make(bl_span where, bl_span window, int source, int size, bl_scratch
     for (size_t i = 0; i < len; i++) {
         place p = place_of(where, source, from + (int)i);
         count[i] = fill_taps(&p, source, n, &first[i], weight + i * (size_t)n);
+        out->taps = count[i] > out->taps ? count[i] : out->taps;
         out->begin = first[i] < out->begin ? first[i] : out->begin;
         out->end = first[i] + count[i] > out->end ? first[i] + count[i] : out->end;
     }
@@ -205,12 +207,13 @@ int bl_resample(const bl_picture *picture, const bl_axis *across, const bl_axis 
     bool grows = down->end - down->begin < down->len && down->n < RING_MAX;
     size_t width = out->mirror ? (size_t)out->mirror : (size_t)(across->from + across->len);
     float *ring = NULL;
-    p.row = bl_scratch_room(scratch, BL_SCRATCH_ROW, (p.n + 4) * sizeof *p.row);
+    size_t after = 3 * (size_t)across->taps + 4;
+    p.row = bl_scratch_room(scratch, BL_SCRATCH_ROW, (p.n + after) * sizeof *p.row);
     if (grows)
         ring = bl_scratch_room(scratch, BL_SCRATCH_RING, RING_MAX * 3 * width * sizeof *ring);
     if (!p.row || (grows && !ring))
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory to resize an image");
-    memset(p.row + p.n, 0, 4 * sizeof *p.row);
+    memset(p.row + p.n, 0, after * sizeof *p.row);
     if (grows)
         across_then_down(&p, ring);
     else

@@ -32,11 +32,12 @@ typedef struct bl_span {
  * window, and for each the source pixels it is averaged from. All empty where len is 0. */
 typedef struct bl_axis {
     int from, len;
-    int n;               /* taps at most */
+    int n;               /* room for so many taps; */
+    int taps;            /* the most that are used */
     int begin, end;      /* source pixels used, all together */
     const int *first;    /* (len) source pixel of the first tap */
     const int *count;    /* (len) */
-    const float *weight; /* (len, n); each row's sum is 1 */
+    const float *weight; /* (len, n); each row's sum is 1, beyond its taps are zeros */
 } bl_axis;
 
 /* The axis' arrays lie in the scratch, under `use`. */
@@ -61,8 +62,8 @@ typedef struct bl_resample_loops {
     const char *name;
     /* out[i] = the sum over k < n_taps of weight[k] * from[k * stride + i], for i < n */
     void (*down)(const uint8_t *from, size_t stride, const float *weight, int n_taps, size_t n, float *out);
-    /* One output line: row is [columns from across->begin on][3], and 4 floats may be read after it. line: in plane 0.
-     */
+    /* One output line: row is [columns from across->begin on][3]; 3 floats for each tap and 4 more may be read after
+     * it, which must be finite. line: in plane 0. */
     void (*across)(const float *row, const bl_axis *across, const bl_planes *out, float *line);
     /* out[i] = scale * (the sum over k < n_taps of weight[k] * rows[k][i]) + bias, for i < n */
     void (*blend)(const float *const *rows, const float *weight, int n_taps, size_t n, float scale, float bias,

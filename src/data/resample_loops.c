@@ -67,17 +67,41 @@ static void down(const uint8_t *from, size_t stride, const float *weight, int n_
         out[i] = down_one(from + i, stride, weight, n_taps);
 }
 
-/* Red, green and blue of one output pixel; the fourth is what follows. */
-static inline quad one_pixel(const float *row, const bl_axis *a, int i)
+/* Red, green and blue of `n` output pixels; the fourth is what follows. Taps beyond a pixel's own weigh nothing: a
+ * number of them that never changes costs less than one that cannot be foretold. */
+static inline __attribute__((always_inline)) void some_pixels(const float *row, const bl_axis *a, int i, int n,
+                                                              int n_taps, quad *sum)
 {
-    const float *weight = a->weight + (size_t)i * (size_t)a->n;
-    const float *p = row + 3 * (size_t)(a->first[i] - a->begin);
-    quad sum = {0, 0, 0, 0};
-    for (int k = 0; k < a->count[i]; k++, p += 3) {
-        quad w = {weight[k], weight[k], weight[k], weight[k]};
-        sum += w * *(const quad *)p;
+    const float *weight = a->weight + (size_t)i * (size_t)a->n, *from[4];
+    for (int j = 0; j < n; j++) {
+        from[j] = row + 3 * (size_t)(a->first[i + j] - a->begin);
+        sum[j] = (quad){0, 0, 0, 0};
     }
-    return sum;
+    for (int k = 0; k < n_taps; k++)
+        for (int j = 0; j < n; j++) {
+            float w = weight[(size_t)j * (size_t)a->n + (size_t)k];
+            sum[j] += (quad){w, w, w, w} * *(const quad *)(from[j] + 3 * k);
+        }
+}
+
+static inline void four_pixels(const float *row, const bl_axis *a, int i, quad *sum)
+{
+    switch (a->taps) {
+    case 2:
+        some_pixels(row, a, i, 4, 2, sum);
+        break;
+    case 3:
+        some_pixels(row, a, i, 4, 3, sum);
+        break;
+    case 4:
+        some_pixels(row, a, i, 4, 4, sum);
+        break;
+    case 5:
+        some_pixels(row, a, i, 4, 5, sum);
+        break;
+    default:
+        some_pixels(row, a, i, 4, a->taps, sum);
+    }
 }
 
 /* Where output pixel i is written. */
@@ -115,15 +139,15 @@ static void across(const float *row, const bl_axis *a, const bl_planes *out, flo
     int i = 0;
     for (; i + 4 <= a->len; i += 4) {
         quad p[4], v[3];
-        for (int j = 0; j < 4; j++)
-            p[j] = one_pixel(row, a, i + j);
+        four_pixels(row, a, i, p);
         transpose(p, v);
         size_t x = place(a, out, out->mirror ? i + 3 : i);
         for (int c = 0; c < 3; c++)
             put_quad(line + (size_t)c * out->plane + x, v[c] * out->scale[c] + out->bias[c], out->mirror);
     }
     for (; i < a->len; i++) {
-        quad p = one_pixel(row, a, i);
+        quad p;
+        some_pixels(row, a, i, 1, a->taps, &p);
         for (int c = 0; c < 3; c++)
             line[(size_t)c * out->plane + place(a, out, i)] = p[c] * out->scale[c] + out->bias[c];
     }

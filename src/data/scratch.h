@@ -9,6 +9,8 @@
 typedef enum bl_scratch_use {
     BL_SCRATCH_FILE,   /* an image file's bytes */
     BL_SCRATCH_PIXELS, /* the image, or its part that is wanted */
+    BL_SCRATCH_CODES,  /* a JPEG's, */
+    BL_SCRATCH_PLANES, /* and its components */
     BL_SCRATCH_ROW,    /* a line of floats */
     BL_SCRATCH_RING,   /* several */
     BL_SCRATCH_ACROSS, /* an axis' taps */

@@ -9,6 +9,7 @@
 
 #include "base/attributes.h"
 #include "base/fs.h"
+#include "data/jpeg_quick.h"
 #include "data/loader.h"
 #include "data/picture.h"
 #include "pictures.h"
@@ -154,6 +155,40 @@ static void parts_have_the_whole_images_bits(void **state)
         }
 }
 
+/* What is common is done by the project's own code, what is not is left to libjpeg. */
+static void the_quick_way_takes_what_is_common(void **state)
+{
+#ifdef BL_DATA_X86
+    static const struct {
+        kind kind;
+        bool taken;
+    } cases[] = {{{200, 150, 2, 2, false, false, false}, true},  {{201, 147, 2, 1, false, false, false}, true},
+                 {{130, 99, 1, 1, false, false, false}, true},   {{200, 150, 2, 2, true, false, false}, false},
+                 {{177, 120, 1, 2, false, false, false}, false}, {{150, 133, 1, 1, false, true, false}, false},
+                 {{200, 150, 2, 2, false, false, true}, false},  {{7, 150, 2, 2, false, false, false}, false}};
+    if (!bl_jpeg_quick_can())
+        skip();
+    for (size_t i = 0; i < BL_ARRAY_LEN(cases); i++) {
+        picture_file file = make_jpeg(&cases[i].kind);
+        struct jpeg_decompress_struct info;
+        struct jpeg_error_mgr error;
+        bl_scratch scratch = {0};
+        bl_picture picture;
+        info.err = jpeg_std_error(&error);
+        jpeg_create_decompress(&info);
+        jpeg_mem_src(&info, file.data, file.len);
+        jpeg_read_header(&info, TRUE);
+        bl_part part = {1, 40, 5, 30};
+        assert_int_equal(bl_jpeg_quick(&info, part, &scratch, &picture), cases[i].taken);
+        jpeg_destroy_decompress(&info);
+        bl_scratch_clear(&scratch);
+        picture_clear(&file);
+    }
+#else
+    skip();
+#endif
+}
+
 /* A file that ends too early is refused even where the part would lie above the gap. */
 static void truncated_files_are_noticed_whatever_the_part(void **state)
 {
@@ -234,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_have_the_whole_images_bits),
+        cmocka_unit_test(the_quick_way_takes_what_is_common),
         cmocka_unit_test(truncated_files_are_noticed_whatever_the_part),
         cmocka_unit_test_setup_teardown(batches_allocate_nothing_after_the_first_rounds, make_top, remove_top),
     };
