@@ -84,8 +84,11 @@ static void decode(void *context)
     jpeg_mem_src(info, d->data, d->len);
     jpeg_read_header(info, TRUE);
     d->guard.too_large = bl_image_too_large(info->image_width, info->image_height);
-    d->other_way = bl_exif_orientation(d->data, d->len) > 1 || info->jpeg_color_space == JCS_CMYK ||
-                   info->jpeg_color_space == JCS_YCCK;
+    /* Progressive ones whose scans leave something out are smoothed from block to block, and at a part's edges
+     * otherwise.
+     */
+    d->other_way = bl_exif_orientation(d->data, d->len) > 1 || info->progressive_mode ||
+                   info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
     if (d->guard.too_large || d->other_way)
         return;
     info->scale_num = 1;
