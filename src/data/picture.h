@@ -24,7 +24,7 @@ int bl_picture_read(const bl_dataset *dataset, bl_split split, int64_t index, co
 int bl_picture_view(const bl_dataset *dataset, bl_split split, int64_t index, const bl_view *view, float *out,
                     bl_error *err);
 
-/* BL_OK and *taken false: a JPEG that must be decoded as a whole by bl_image_decode (CMYK, or not
+/* BL_OK and *taken false: a JPEG that must be decoded as a whole by bl_image_decode (progressive, CMYK, or not
  * upright). */
 int bl_jpeg_decode_part(const uint8_t *data, size_t len, const bl_want *want, const char *name, bl_scratch *scratch,
                         bl_picture *out, bool *taken, bl_error *err);
