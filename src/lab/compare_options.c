@@ -55,7 +55,7 @@ enum { TABLE_MAX = BL_SWEEP_MAX_OPTIONS + 10 };
 
 static int compare_table(bl_compare_options *o, bl_option *table)
 {
-    static const char *const without[] = {"blocks", "resume", "margin", NULL};
+    static const char *const without[] = {"blocks", "resume", "margin", "until", NULL};
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to decide", NULL, 0, 0},
         {BL_OPT_STRING, 0, "a", "COMMAND", "One of two commands, read by /bin/sh; {batch} works where -b is given.",
@@ -90,7 +90,7 @@ static int compare_table(bl_compare_options *o, bl_option *table)
 
 static int selftest_table(bl_compare_options *o, bl_option *table)
 {
-    static const char *const without[] = {"blocks", "resume", "batch", "param", "live", NULL};
+    static const char *const without[] = {"blocks", "resume", "batch", "param", "live", "until", NULL};
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to test", NULL, 0, 0},
         {BL_OPT_STRING, 'b', "batch", "N", "The batch size, where the command holds {batch}.", &o->sweep.batches, 0, 0},

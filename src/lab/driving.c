@@ -1,10 +1,12 @@
 #include "lab/driving.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fs.h"
+#include "plan/target.h"
 
 #define RULES_MAX_B        (1 << 20)
 #define MEMORY_LIMIT_MIN_B (1 << 20)
@@ -36,7 +38,7 @@ void bl_driving_options_clear(bl_driving_options *options)
 
 static int begin(bl_driving *driving, bl_error *err)
 {
-    *driving = (bl_driving){.progress = true};
+    *driving = (bl_driving){.progress = true, .until_loss = NAN};
     bl_str_init(&driving->rules_text);
     bl_strv_init(&driving->progress_regexes);
     return bl_rules_new(true, &driving->rules, err);
@@ -125,6 +127,11 @@ static int take_surroundings(const bl_driving_options *o, bl_driving *driving, b
         bl_error_remedy(err, "--memory-limit 8G");
         return BL_ERR_USAGE;
     }
+    if (o->until && !bl_target_parse(o->until, &driving->until_loss)) {
+        BL_FAIL(err, BL_ERR_USAGE, "--until '%s' is no loss", o->until);
+        bl_error_remedy(err, "--until loss=0.25");
+        return BL_ERR_USAGE;
+    }
     driving->silence_s = o->silence_s > 0 ? o->silence_s : 0;
     driving->memory_limit_b = o->memory_limit_b;
     int code = copy_command(o->setup, &driving->setup, err);
@@ -201,6 +208,12 @@ static int take_memory_limit(const json_t *value, bl_driving *driving, bl_error 
     return BL_OK;
 }
 
+static int take_until(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    driving->until_loss = json_number_value(value);
+    return BL_OK;
+}
+
 static int take_setup(const json_t *value, bl_driving *driving, bl_error *err)
 {
     return copy_command(json_string_value(value), &driving->setup, err);
@@ -228,6 +241,7 @@ static const struct {
     {"pty", take_pty},
     {"silence_s", take_silence},
     {"memory_limit_b", take_memory_limit},
+    {"until_loss", take_until},
     {"setup", take_setup},
     {"prepare", take_prepare},
     {"cleanup", take_cleanup},
@@ -266,6 +280,8 @@ static int set_surroundings(const bl_driving *driving, json_t *object)
         bad |= json_object_set_new(object, "silence_s", json_real(driving->silence_s));
     if (driving->memory_limit_b > 0)
         bad |= json_object_set_new(object, "memory_limit_b", json_integer((json_int_t)driving->memory_limit_b));
+    if (!isnan(driving->until_loss))
+        bad |= json_object_set_new(object, "until_loss", json_real(driving->until_loss));
     for (size_t i = 0; i < BL_ARRAY_LEN(commands); i++)
         if (commands[i].text)
             bad |= json_object_set_new(object, commands[i].name, json_string(commands[i].text));

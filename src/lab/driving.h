@@ -21,6 +21,7 @@ typedef struct bl_driving_options {
     bool pty;                  /* --pty */
     double silence_s;          /* --silence-timeout, below 0: not given */
     uint64_t memory_limit_b;   /* --memory-limit, 0: not given */
+    const char *until;         /* --until, or NULL */
     const char *setup;         /* --setup, or NULL; likewise */
     const char *prepare, *cleanup;
 } bl_driving_options;
@@ -35,6 +36,7 @@ typedef struct bl_driving {
     bool pty;
     double silence_s;        /* 0: silence ends no trial */
     uint64_t memory_limit_b; /* 0: none */
+    double until_loss;       /* the trial ends once its training reached it (plan/target.h); NaN: it does not */
     char *setup;             /* command templates around the trials; NULL: none */
     char *prepare, *cleanup;
 } bl_driving;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "lab/hooks.h"
 #include "lab/interrupt.h"
 #include "lab/outdir.h"
+#include "plan/target.h"
 #include "plan/template.h"
 #include "trial/settle.h"
 
@@ -77,6 +79,16 @@ static void leave(const bl_case_run *run, surroundings *s)
     bl_str_clear(&s->outdir_env);
 }
 
+static double loss_at(const void *steps, size_t i)
+{
+    return ((const bl_step *)steps)[i].loss;
+}
+
+static bool reached(void *context, const bl_step *steps, size_t n_steps)
+{
+    return bl_target_watch_take(context, loss_at, steps, n_steps);
+}
+
 static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *result, bl_error *err)
 {
     const bl_sweep_spec *spec = run->spec;
@@ -86,6 +98,9 @@ static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *r
         return code;
     if (run->on_command)
         run->on_command(run->context, &argv);
+    bool until = !isnan(spec->driving.until_loss);
+    bl_target_watch watch;
+    bl_target_watch_init(&watch, spec->driving.until_loss);
     bl_trial_spec trial = {
         .argv = argv.items,
         .cwd = spec->cwd,
@@ -97,6 +112,8 @@ static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *r
         .setup_s = spec->setup_s,
         .silence_s = spec->driving.silence_s,
         .memory_limit_b = spec->driving.memory_limit_b,
+        .enough = until ? reached : NULL,
+        .enough_context = &watch,
         .log_fd = s->log_fd,
         .rules = spec->driving.rules,
         .formats = spec->driving.formats,

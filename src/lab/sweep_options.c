@@ -94,6 +94,11 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          "End a trial this long after its set-up (default: 60s). A program that tells no steps is never cut: it "
          "runs to its own end, or to --setup-time.",
          &o->time_s, 0, 0},
+        {BL_OPT_STRING, 0, "until", "LOSS",
+         "End a trial once its training has reached loss=0.25, say: the mean over the last tenth of its steps. What "
+         "tune "
+         "reads.",
+         &o->driving.until, 0, 0},
         {BL_OPT_DURATION, 0, "setup-time", "DURATION",
          "Give up on a trial that has told no step by then (default: 10m).", &o->setup_s, 0, 0},
         {BL_OPT_INT, 'w', "warmup", "N",
@@ -212,6 +217,7 @@ int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err)
         {"--pty", o->driving.pty},
         {"--memory-limit", o->driving.memory_limit_b > 0},
         {"--silence-timeout", o->driving.silence_s >= 0},
+        {"--until", o->driving.until != NULL},
         {"--setup", o->driving.setup != NULL},
         {"--prepare", o->driving.prepare != NULL},
         {"--cleanup", o->driving.cleanup != NULL},

@@ -61,15 +61,18 @@ static int take_sizes(const bl_analysis *a, bl_arena *arena, bl_tune *t, bl_erro
 
 /* ---- how many steps ---- */
 
-static double steps_of_trial(const bl_trial_record *trial, double target, bl_arena *arena)
+static double loss_at(const void *steps, size_t i)
 {
-    double *loss = bl_arena_alloc(arena, trial->n_steps, sizeof *loss);
-    if (!loss || !trial->steps || strcmp(trial->outcome, "ok") != 0)
-        return NAN;
-    for (size_t i = 0; i < trial->n_steps; i++)
-        loss[i] = trial->steps[i].loss;
-    size_t steps = bl_steps_to_loss(loss, trial->n_steps, target);
-    return steps > 0 ? (double)steps : NAN;
+    return ((const bl_stored_step *)steps)[i].loss;
+}
+
+static double steps_of_trial(const bl_trial_record *trial, double target)
+{
+    bl_target_watch watch;
+    bl_target_watch_init(&watch, target);
+    bool reached = trial->steps && strcmp(trial->outcome, "ok") == 0 &&
+                   bl_target_watch_take(&watch, loss_at, trial->steps, trial->n_steps);
+    return reached ? (double)watch.done : NAN;
 }
 
 static double rate_of(const bl_experiment *e, size_t c)
@@ -126,7 +129,7 @@ static int fill_table(const bl_analysis *a, double target, bl_arena *arena, reac
             trial->case_index >= a->n_cases)
             continue;
         out->ran[trial->case_index]++;
-        out->steps[trial->case_index * a->n_blocks + trial->block] = steps_of_trial(trial, target, arena);
+        out->steps[trial->case_index * a->n_blocks + trial->block] = steps_of_trial(trial, target);
     }
     return BL_OK;
 }

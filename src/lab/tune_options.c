@@ -21,8 +21,8 @@ static const char details[] =
 
 static const char examples[] =
     "  batchlab sweep -b pow2:8..512 -- python3 train.py -b {batch} --lr 0.1          # a step's time\n"
-    "  batchlab sweep -b 16,64,256 -p lr=0.05,0.07,0.1,0.14,0.2 -n 3 --steps 5000 --time 10m -- \\\n"
-    "      python3 train.py -b {batch} --lr {lr}                                      # pilots\n"
+    "  batchlab sweep -b 16,64,256 -p lr=0.05,0.07,0.1,0.14,0.2 -n 3 --until loss=0.25 \\\n"
+    "      --steps 5000 --time 10m -- python3 train.py -b {batch} --lr {lr}            # pilots\n"
     "  batchlab tune 1 --pilots 2 --target loss=0.25 --price 2.5\n"
     "  batchlab tune 1 --noise-only\n";
 

@@ -7,6 +7,7 @@
 
 #define SHARE        10
 #define WINDOW_LEAST 5
+#define FAR          1e6
 
 bool bl_target_parse(const char *text, double *loss)
 {
@@ -15,18 +16,30 @@ bool bl_target_parse(const char *text, double *loss)
            isfinite(*loss);
 }
 
-size_t bl_steps_to_loss(const double *loss, size_t n, double target)
+void bl_target_watch_init(bl_target_watch *watch, double target)
 {
-    for (size_t done = WINDOW_LEAST, first = 0, count = 0; done <= n; done++) {
-        size_t window = done / SHARE > WINDOW_LEAST ? done / SHARE : WINDOW_LEAST;
-        double sum = 0;
-        for (first = done - window, count = 0; first < done; first++)
-            if (isfinite(loss[first])) {
-                sum += loss[first];
-                count++;
-            }
-        if (count > 0 && sum / (double)count <= target)
-            return done;
+    *watch = (bl_target_watch){.target = target};
+}
+
+static void count_in(bl_target_watch *w, double loss, int sign)
+{
+    if (!isfinite(loss))
+        return;
+    w->sum += sign * fmin(loss, FAR * (fabs(w->target) + 1));
+    w->count = sign > 0 ? w->count + 1 : w->count - 1;
+}
+
+bool bl_target_watch_take(bl_target_watch *w, double (*loss_at)(const void *steps, size_t i), const void *steps,
+                          size_t n)
+{
+    if (n < w->done)
+        bl_target_watch_init(w, w->target);
+    while (!w->reached && w->done < n) {
+        count_in(w, loss_at(steps, w->done++), 1);
+        size_t window = w->done / SHARE > WINDOW_LEAST ? w->done / SHARE : WINDOW_LEAST;
+        while (w->first + window < w->done)
+            count_in(w, loss_at(steps, w->first++), -1);
+        w->reached = w->done >= WINDOW_LEAST && w->count > 0 && w->sum / (double)w->count <= w->target;
     }
-    return 0;
+    return w->reached;
 }

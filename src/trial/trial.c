@@ -25,7 +25,7 @@
 #define COPED_STEPS 3
 
 /* Why the lab ends a trial. */
-typedef enum end_cause { END_NONE, END_STEPS, END_TIME, END_SETUP, END_SILENCE, END_INTERRUPT } end_cause;
+typedef enum end_cause { END_NONE, END_STEPS, END_TIME, END_SETUP, END_SILENCE, END_INTERRUPT, END_ENOUGH } end_cause;
 
 typedef struct run {
     bl_launcher *launcher;
@@ -184,7 +184,10 @@ static int run_once(run *r, bl_error *err)
     note_steps(r, steps_before);
     r->turn_b = turn_b;
     int64_t now_ns = bl_clock_ns();
-    if (r->result->steps_done > steps_before || now_ns >= r->progress_ns)
+    bool more = r->result->steps_done > steps_before;
+    if (more && r->spec->enough && r->spec->enough(r->spec->enough_context, r->result->steps, r->result->n_steps))
+        end_trial(r, END_ENOUGH);
+    if (more || now_ns >= r->progress_ns)
         report_progress(r, now_ns);
     watch_budgets(r, now_ns);
     return BL_OK;
@@ -264,7 +267,7 @@ static void fill_result(run *r)
     cut_tail(r);
     bl_ending ending = {.exit_status = result->exit_status,
                         .exit_signal = result->exit_signal,
-                        .step_budget = r->cause == END_STEPS,
+                        .step_budget = r->cause == END_STEPS || r->cause == END_ENOUGH,
                         .time_budget = r->cause == END_TIME,
                         .setup_limit = r->cause == END_SETUP,
                         .silence = r->cause == END_SILENCE,

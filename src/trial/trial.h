@@ -42,6 +42,9 @@ typedef struct bl_trial_spec {
     /* Called after each batch of markers and about five times a second. May be NULL. */
     void (*on_progress)(void *context, const bl_trial_progress *progress);
     void *context;
+    /* Called where new steps have come: true ends the trial as a budget does. May be NULL. */
+    bool (*enough)(void *context, const bl_step *steps, size_t n_steps);
+    void *enough_context;
     const bl_progress_formats *formats; /* of progress lines; NULL: they are not read */
     bool pty;                           /* the program's output is a terminal */
 } bl_trial_spec;
@@ -68,7 +71,7 @@ typedef struct bl_trial_result {
     bl_decision decision;       /* what became of it, why, and what that rests on */
     int exit_status;            /* of the command; -1 where a signal ended it */
     int exit_signal;            /* 0 where it exited */
-    bool ended_by_budget;       /* the lab ended it: step or time budget */
+    bool ended_by_budget;       /* the lab ended it: step or time budget, or enough */
     bl_step_source step_source; /* what steps, n_steps and samples are from */
     const bl_step *steps;       /* in training; borrowed from the markers or the progress */
     size_t n_steps;

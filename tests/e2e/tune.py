@@ -8,7 +8,7 @@ import sqlite3
 from lab_case import PYTHON, LabCase, main
 
 QUADRATIC = '''
-import os, sys
+import os, sys, time
 sys.path.insert(0, os.path.join(os.environ['BATCHLAB_SOURCE_ROOT'], 'python'))
 from batchlab_marker import Marker
 batch, rate, steps = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
@@ -21,6 +21,8 @@ with Marker(program='quadratic', batch=batch) as marker:
         square = [(1 - rate * a) ** 2 * s + rate ** 2 * a / batch for a, s in zip(h, square)]
         loss = sum(a * s for a, s in zip(h, square)) / start
         marker.step(batch, loss=min(loss, 1e9))
+        if 'slowly' in sys.argv:
+            time.sleep(0.002)
         if step == 20 and 'noise' in sys.argv:
             for scale in 16, 24:
                 marker.noise(1, 11, 1 + scale, 1 + scale / 11)
@@ -74,6 +76,29 @@ class Tune(LabCase):
         self.assertEqual(sorted(rows), [8, 16, 32, 64, 128])
         for batch, row in rows.items():
             self.assertAlmostEqual(float(row[3]), least * (1 + critical / batch) * (2000 + 100 * batch) * 1e-6, delta=0.02)
+
+    def test_trials_end_at_the_target(self):
+        steps = []
+        for more in [], ['--until', 'loss=0.1']:
+            self.lab('sweep', '-q', '-b', '8,64', '-p', 'lr=0.01,0.7,1', '-n', '1', '--steps', '300', *more, '--', PYTHON,
+                     self.quadratic, '{batch}', '{lr}', '100000', 'slowly')
+            number = str(len(steps) + 1)
+            self.set_times(int(number), 2000, 100)
+            steps.append(re.findall(r'(?m)^ *(?:8|64) +(\d+) ', self.lab('tune', number, '--target', 'loss=0.1')[0])[:2])
+        self.assertEqual(len(steps[0]), 2)
+        self.assertEqual(steps[0], steps[1])
+        taken = self.query('SELECT c.value, max(s.position) + 1, t.ended_by_budget, t.outcome FROM trial t JOIN step s ON '
+                           's.trial_id = t.id JOIN case_value c ON c.experiment_id = t.experiment_id AND c.case_index = '
+                           't.case_index AND c.factor = 1 WHERE t.experiment_id = 2 GROUP BY t.id')
+        self.assertEqual({t[2:] for t in taken}, {(1, 'ok')})
+        self.assertTrue(all(t[1] >= 300 for t in taken if t[0] == '0.01'), taken)  # it does not get there
+        self.assertTrue(all(t[1] < 300 for t in taken if t[0] != '0.01'), taken)
+        self.assertIn('cannot be given', self.lab('sweep', '--resume', '2', '--until', 'loss=1', status=2)[1])
+        self.lab('sweep', '-q', '--resume', '2', '--blocks', '2')
+        self.assertEqual(self.query('SELECT count(*) FROM trial WHERE experiment_id = 2 AND ended_by_budget'), [(12,)])
+        self.assertLess(self.query('SELECT max(s.position) FROM step s JOIN trial t ON t.id = s.trial_id WHERE '
+                                   't.experiment_id = 2 AND t.case_index % 3 > 0')[0][0], 299)
+        self.assertIn('is no loss', self.lab('sweep', '-b', '8', '--until', 'top1=1', '--', 'x', '{batch}', status=2)[1])
 
     def test_memory_bounds_the_picks(self):
         self.sweep('8,16,32,64,128', '0.5', 60)
