@@ -164,6 +164,19 @@ static void name_outcome(const bl_experiment *e, size_t c, bl_case_figure *out)
     }
 }
 
+/* What docs/PROTOCOL.md calls load_s; the values are gathered in `scratch`. */
+static double median_load(const bl_experiment *e, size_t c, double *scratch)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < e->n_trials; i++) {
+        const bl_trial_record *t = &e->trials[i];
+        for (size_t k = 0; t->case_index == c && is_ok(t) && k < t->n_metrics; k++)
+            if (strcmp(t->metrics[k].name, "load_s") == 0)
+                scratch[n++] = t->metrics[k].value;
+    }
+    return median(scratch, n);
+}
+
 static int compute_case(bl_analysis *a, size_t c, double *scratch, bl_error *err)
 {
     const bl_experiment *e = a->experiment;
@@ -199,6 +212,7 @@ static int compute_case(bl_analysis *a, size_t c, double *scratch, bl_error *err
     }
     out->step_seconds = median(scratch, n_steps);
     out->wait_share = n_wait > 0 ? wait / (double)n_wait : NAN;
+    out->load_seconds = median_load(e, c, scratch);
     name_outcome(e, c, out);
     return bl_case_interval(a->seconds + c * a->n_blocks, a->n_blocks, BL_REPORT_LEVEL, &out->seconds, err);
 }

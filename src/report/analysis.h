@@ -47,6 +47,7 @@ typedef struct bl_case_figure {
     bl_interval seconds;      /* per sample (or run), Hodges-Lehmann over the blocks */
     double step_seconds;      /* median over the trials; NaN */
     double wait_share;        /* mean over the trials; NaN */
+    double load_seconds;      /* loading data before the first step, no part of any step: median over the trials; NaN */
     double peak_memory_b;     /* the largest of the trials with outcome ok; NaN */
     bl_contrast against_best; /* ratio of seconds, this case over the best, inside blocks */
 } bl_case_figure;

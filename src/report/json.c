@@ -104,6 +104,7 @@ static json_t *case_object(const bl_analysis *a, size_t c)
     set(o, "samples_per_s", a->per_run ? NULL : interval(&rate));
     set(o, "step_s", real(figure->step_seconds));
     set(o, "data_wait_share", real(figure->wait_share));
+    set(o, "load_s", real(figure->load_seconds));
     set(o, "seconds_over_best", a->best < a->n_cases ? interval(&figure->against_best.ratio) : NULL);
     set(o, "best", json_boolean(c == a->best));
     set(o, "peak_memory_b", real(figure->peak_memory_b));

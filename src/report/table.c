@@ -74,6 +74,8 @@ static void add_row(const bl_analysis *a, size_t c, bl_grid *grid)
     bl_grid_add(grid, second);
     snprintf(cell, sizeof cell, "%.0f %%", 100 * figure->wait_share);
     bl_grid_add(grid, figure->wait_share >= 0.005 ? cell : "");
+    snprintf(cell, sizeof cell, "%.1f s", figure->load_seconds);
+    bl_grid_add(grid, figure->load_seconds >= 0.05 ? cell : "");
     bl_format_bytes(figure->peak_memory_b, cell, sizeof cell);
     bl_grid_add(grid, cell);
     snprintf(cell, sizeof cell, "%zu/%zu", figure->n_ok, figure->n_trials);
@@ -84,7 +86,7 @@ static void add_row(const bl_analysis *a, size_t c, bl_grid *grid)
 
 void bl_report_table(const bl_analysis *a, const bl_report_style *style, bl_str *out)
 {
-    static const char after_factors[] = "rlrrlrrrl";
+    static const char after_factors[] = "rlrrlrrrrl";
     char align[64];
     const bl_experiment *e = a->experiment;
     if (e->n_factors + sizeof after_factors > sizeof align)
@@ -101,6 +103,7 @@ void bl_report_table(const bl_analysis *a, const bl_report_style *style, bl_str 
     bl_grid_add(&grid, "vs best");
     bl_grid_add(&grid, "interval");
     bl_grid_add(&grid, "data wait");
+    bl_grid_add(&grid, "load");
     bl_grid_add(&grid, "peak memory");
     bl_grid_add(&grid, "trials");
     bl_grid_add(&grid, "outcome");

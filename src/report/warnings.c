@@ -15,6 +15,7 @@
 #define FEWEST_FOR_SERIES 12
 #define FEWEST_FOLLOWERS  6
 #define LOADER_SHARE      0.10
+#define LOADER_BOUND      0.50
 
 /* Everything that more than one warning looks at. */
 typedef struct view {
@@ -196,11 +197,12 @@ static int warn_of_predecessors(const view *v, double *d, bl_strv *out, bl_error
 static int warn_of_loaders(const bl_analysis *a, bl_strv *out, bl_error *err)
 {
     const bl_case_figure *worst = NULL;
-    size_t n = 0;
+    size_t n = 0, n_bound = 0;
     for (size_t c = 0; c < a->n_cases; c++) {
         if (!(a->cases[c].wait_share >= LOADER_SHARE))
             continue;
         n++;
+        n_bound += a->cases[c].wait_share >= LOADER_BOUND;
         worst = worst && worst->wait_share >= a->cases[c].wait_share ? worst : &a->cases[c];
     }
     if (n == 0)
@@ -212,6 +214,11 @@ static int warn_of_loaders(const bl_analysis *a, bl_strv *out, bl_error *err)
         "Data loading: %zu of %zu cases wait%s for data for a tenth of their time or more (%s for %.0f %%): their "
         "figures are the loader's as well as the model's.",
         n, a->n_cases, n == 1 ? "s" : "", worst->label, 100 * worst->wait_share);
+    if (n_bound > 0)
+        bl_str_printf(&text,
+                      " %zu of them for half of it or more: bound by the loader, not by compute, so batch size is not "
+                      "what is measured there. Try more workers, a cache, or drawn images.",
+                      n_bound);
     int code = warn(out, bl_str_text(&text), err);
     bl_str_clear(&text);
     return code;

@@ -34,6 +34,28 @@ static void figures_come_from_the_warm_steps(void **state)
     sample_clear(&s);
 }
 
+/* Loading before the first step is told by itself, where it was told. */
+static void the_load_phase_is_apart(void **state)
+{
+    static bl_named_value loads[3][2] = {{{.name = "top1", .value = 7}, {.name = "load_s", .value = 3}},
+                                         {{.name = "load_s", .value = 1}, {.name = "top1", .value = 7}},
+                                         {{.name = "load_s", .value = 8}, {.name = "top1", .value = 7}}};
+    sample_init(&s, 3);
+    for (size_t block = 0; block < 3; block++)
+        for (size_t c = 0; c < 2; c++) {
+            bl_trial_record *t = sample_add(&s, block, c, 1.28);
+            if (c == 0)
+                continue;
+            t->metrics = loads[block];
+            t->n_metrics = 2;
+        }
+    sample_analyse(&s);
+    assert_true(isnan(s.analysis.cases[0].load_seconds));
+    assert_true(s.analysis.cases[1].load_seconds == 3);
+    assert_close(s.analysis.cases[1].seconds.estimate, 0.01);
+    sample_clear(&s);
+}
+
 /* What a whole block suffered from cancels in the comparison with the best. */
 static void comparisons_are_made_inside_blocks(void **state)
 {
@@ -175,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_come_from_the_warm_steps),
+        cmocka_unit_test(the_load_phase_is_apart),
         cmocka_unit_test(comparisons_are_made_inside_blocks),
         cmocka_unit_test(failed_and_interrupted_trials_give_no_figure),
         cmocka_unit_test(silent_programs_have_seconds_a_run_or_declared_samples),

@@ -183,7 +183,17 @@ static void drift_is_told(void **state)
 static void waiting_for_data_is_told(void **state)
 {
     fill((const double[]){1, 1, 1}, 6, 0.003, 0);
-    expect_warning("Data loading: 3 of 3 cases wait ", "for 25 %");
+    expect_warning("Data loading: 3 of 3 cases wait ", "the loader's as well as the model's.");
+    fill((const double[]){1, 1, 1}, 6, 0.003, 0);
+    bl_strv warnings = collect();
+    assert_true(warnings.len == 1 && strstr(warnings.items[0], "for 25 %") && !strstr(warnings.items[0], "bound by"));
+    bl_strv_clear(&warnings);
+    sample_clear(&s);
+    fill((const double[]){1, 1, 1}, 6, 0.003, 0);
+    for (size_t i = 0; i < s.experiment.n_trials; i++)
+        for (size_t k = 0; s.trials[i].case_index == 1 && k < s.trials[i].n_steps; k++)
+            s.trials[i].steps[k].wait_ns = s.trials[i].steps[k].time_ns / 10 * 6;
+    expect_warning("Data loading: 3 of 3 cases wait ", " 1 of them for half of it or more: bound by the loader");
 }
 
 /* The second case gets slower against the first for a while, then faster again. */
