@@ -21,6 +21,9 @@
 #define RENEW_PAUSE_FACTOR 500
 #define RENEW_PAUSE_MIN_NS 20000000LL
 #define RENEW_PAUSE_MAX_NS 5000000000LL
+/* The memory of a process that has not changed for a while is read at every fourth look. */
+#define SAME_LOOKS 3
+#define SKIP_LOOKS 3
 /* Asking each process of the tree for its children costs this many times an entry in the list of all processes. */
 #define CHILDREN_COST 16
 
@@ -30,6 +33,8 @@ typedef struct member {
     clockid_t clock;            /* of its processor time */
     int64_t cpu_ns, resident_b; /* at the last look */
     bool fresh;                 /* has not been looked at yet */
+    unsigned n_same;            /* looks at its memory without a change */
+    unsigned n_skipped;         /* looks since then that left it out */
     bool seen;                  /* while the members are found anew */
 } member;
 
@@ -351,6 +356,26 @@ static bool is_a_twin(const bl_tree_watch *w, const member *m)
     return false;
 }
 
+/* False where the process has gone. Its clock tells that too, where its memory is left out. */
+static bool look_at(bl_tree_watch *w, member *m)
+{
+    int64_t cpu_ns = read_cpu_ns(w, m), resident_b;
+    if (m->n_same >= SAME_LOOKS && m->n_skipped < SKIP_LOOKS && m->clock != -1 && cpu_ns >= 0) {
+        m->n_skipped++;
+    } else {
+        if (!read_resident(w, m, &resident_b))
+            return false;
+        m->n_same = resident_b == m->resident_b && !m->fresh ? m->n_same + 1 : 0;
+        m->n_skipped = 0;
+        m->resident_b = resident_b;
+    }
+    if (cpu_ns > m->cpu_ns) {
+        w->cpu_ns += cpu_ns - m->cpu_ns;
+        m->cpu_ns = cpu_ns;
+    }
+    return true;
+}
+
 int bl_tree_watch_look(bl_tree_watch *w, bl_tree_usage *out, bl_error *err)
 {
     *out = (bl_tree_usage){0};
@@ -358,22 +383,15 @@ int bl_tree_watch_look(bl_tree_watch *w, bl_tree_usage *out, bl_error *err)
     int code = bl_clock_ns() >= w->renew_ns ? renew(w, err) : BL_OK;
     for (size_t i = 0; i < w->n;) {
         member *m = &w->members[i];
-        int64_t resident_b;
-        if (!read_resident(w, m, &resident_b)) {
+        if (!look_at(w, m)) {
             drop_member(w, i);
             continue;
         }
-        int64_t cpu_ns = read_cpu_ns(w, m);
-        if (cpu_ns > m->cpu_ns) {
-            w->cpu_ns += cpu_ns - m->cpu_ns;
-            m->cpu_ns = cpu_ns;
-        }
-        m->resident_b = resident_b;
-        out->n_unreadable += resident_b < 0;
-        out->resident_b += resident_b > 0 && !is_a_twin(w, m) ? resident_b : 0;
+        out->n_unreadable += m->resident_b < 0;
+        out->resident_b += m->resident_b > 0 && !is_a_twin(w, m) ? m->resident_b : 0;
         m->fresh = false;
-        if (resident_b > largest_b) {
-            largest_b = resident_b;
+        if (m->resident_b > largest_b) {
+            largest_b = m->resident_b;
             out->largest = m->pid;
         }
         i++;

@@ -100,9 +100,10 @@ class Around(LabCase):
         self.lab('sweep', '-b', '4', '--memory-limit', '12', '--', 'true', '{batch}', status=2)
 
     def test_many_trials_leave_nothing(self):
-        """The trials themselves count the descriptors of the launcher and of the lab above it."""
-        script = self.write('count.sh', 'l=$PPID; b=$(ps -o ppid= -p $l | tr -d " "); echo $(ls /proc/$l/fd | wc -l) '
-                            '$(ls /proc/$b/fd | wc -l) >>log; touch $1/x; sleep 1000 & setsid sleep 1000 & exit 0\n')
+        """The trials themselves count the descriptors of the launcher and of the lab above it; but for those of /proc, which
+        a look at the trial has open for as long as that runs."""
+        script = self.write('count.sh', 'l=$PPID; b=$(ps -o ppid= -p $l | tr -d " "); '
+                            'echo $(ls -l /proc/$l/fd | grep -vc " /proc") $(ls -l /proc/$b/fd | grep -vc " /proc") >>log; touch $1/x; sleep 1000 & setsid sleep 1000 & exit 0\n')
         self.lab('sweep', '-q', '-b', '1..10', '-n', str(N_TRIALS // 10), '--prepare', 'true', '--', 'sh', script, '{outdir}',
                  '{batch}')
         lines = self.lines()
