@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Runs tests/dist/ranks.c alone and as 2 and 4 ranks. usage: dist.py PROGRAM"""
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+
+
+def run(ranks, *args):
+    return subprocess.run(['mpirun', '-np', str(ranks), '--oversubscribe', PROGRAM, *args], env=ENV, capture_output=True,
+                          text=True, timeout=120)
+
+
+class Ranks(unittest.TestCase):
+    def test_alone(self):
+        done = subprocess.run([PROGRAM], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, 'ok 0 of 1\n'), done.stderr)
+
+    def test_as_many(self):
+        for ranks in 1, 2, 4:
+            with self.subTest(ranks):
+                done = run(ranks)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(sorted(done.stdout.split('\n')[:-1]), [f'ok {r} of {ranks}' for r in range(ranks)])
+
+    def test_one_that_fails_ends_all(self):
+        done = run(3, 'fail')
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertNotIn('ok', done.stdout)
+
+
+if __name__ == '__main__':
+    if not shutil.which('mpirun'):
+        print('no mpirun: skipped')
+        sys.exit(77)
+    unittest.main()
