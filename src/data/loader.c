@@ -49,10 +49,26 @@ typedef struct worker {
     bl_scratch scratch;
 } worker;
 
-static int64_t samples_in(const bl_loader *l, int64_t batch)
+int64_t bl_loader_share(int64_t total, int ranks, int rank, int64_t *first)
 {
-    int64_t left = l->dataset->count[l->options.split] - batch * l->options.batch;
-    return left < l->options.batch ? left : l->options.batch;
+    int64_t each = total / ranks, more = total % ranks;
+    *first = rank * each + (rank < more ? rank : more);
+    return each + (rank < more);
+}
+
+/* Of all ranks. */
+static int64_t samples_in_whole(const bl_loader *l, int64_t batch)
+{
+    int64_t left = l->dataset->count[l->options.split] - batch * l->options.whole_batch;
+    return left < l->options.whole_batch ? left : l->options.whole_batch;
+}
+
+/* Of this one; *first: where they lie in the epoch's order. */
+static int64_t samples_in(const bl_loader *l, int64_t batch, int64_t *first)
+{
+    int64_t n = bl_loader_share(samples_in_whole(l, batch), l->options.ranks, l->options.rank, first);
+    *first += batch * l->options.whole_batch;
+    return n;
 }
 
 static uint64_t draw_of(const bl_loader *l, int64_t sample)
@@ -79,7 +95,9 @@ static void make_order(bl_loader *l)
 static int make_sample(worker *w, const slot *s, int64_t batch, int i, bl_error *err)
 {
     const bl_loader *l = w->loader;
-    int64_t sample = l->order[batch * l->options.batch + i];
+    int64_t first;
+    samples_in(l, batch, &first);
+    int64_t sample = l->order[first + i];
     bl_view view = {
         .size = l->options.size, .augment = l->options.augment, .draw = draw_of(l, sample), .scratch = &w->scratch};
     float *image = s->images + (size_t)i * l->sample_floats;
@@ -98,7 +116,8 @@ static void assign_slots(bl_loader *l)
         if (s->batch >= 0 || l->next_fill >= l->n_batches)
             continue;
         s->batch = l->next_fill++;
-        s->n = (int)samples_in(l, s->batch);
+        int64_t first;
+        s->n = (int)samples_in(l, s->batch, &first);
         s->taken = s->done = 0;
         for (int i = s->n; i < l->options.batch; i++) {
             if (s->boxes)
@@ -214,9 +233,9 @@ int bl_loader_new(const bl_dataset *dataset, const bl_loader_options *options, b
     if (count == 0)
         return BL_FAIL(err, BL_ERR_USAGE, "there are no images to %s on",
                        options->split == BL_SPLIT_TRAIN ? "train" : "test");
-    if (options->drop_last && count < options->batch) {
-        BL_FAIL(err, BL_ERR_USAGE, "batch size %d is larger than the data set of %lld images", options->batch,
-                (long long)count);
+    int whole = options->ranks > 1 ? options->whole_batch : options->batch;
+    if (options->drop_last && count < whole) {
+        BL_FAIL(err, BL_ERR_USAGE, "batch size %d is larger than the data set of %lld images", whole, (long long)count);
         bl_error_remedy(err, "choose a batch size of at most %lld, or --no-drop-last", (long long)count);
         return BL_ERR_USAGE;
     }
@@ -225,8 +244,11 @@ int bl_loader_new(const bl_dataset *dataset, const bl_loader_options *options, b
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a loader");
     l->dataset = dataset;
     l->options = *options;
+    l->options.whole_batch = whole;
+    if (options->ranks < 1)
+        l->options.ranks = 1;
     l->sample_floats = 3 * (size_t)options->size * (size_t)options->size;
-    l->n_batches = options->drop_last ? count / options->batch : (count + options->batch - 1) / options->batch;
+    l->n_batches = options->drop_last ? count / whole : (count + whole - 1) / whole;
     l->next_fill = l->next_give = l->n_batches;
     l->in_use = -1;
     pthread_mutex_init(&l->lock, NULL);
@@ -408,6 +430,7 @@ bool bl_loader_next(bl_loader *l, bl_batch *out, bl_error *err)
         if (more) {
             l->in_use = l->next_give++;
             *out = (bl_batch){.images = s->images, .labels = s->labels, .n = s->n};
+            out->n_whole = (int)samples_in_whole(l, l->in_use);
             if (s->boxes)
                 gather_targets(l, s, out);
             out->wait_ns = bl_clock_ns() - before_ns;

@@ -19,6 +19,10 @@ typedef struct bl_loader_options {
     int prefetch;   /* batches that are made ahead of the one in use, at most BL_PREFETCH_MAX; 0: 1 */
     uint64_t seed;
     int boxes_per_image; /* data with boxes: a batch has room for this many times its size */
+    /* Where several processes (ranks) share each batch: the whole has whole_batch samples, cut into consecutive shares
+     * (bl_loader_share), this one of at most `batch`; an unfilled batch is shared out alike. All have the same seed. */
+    int ranks, rank; /* ranks 0 or 1: alone */
+    int whole_batch;
 } bl_loader_options;
 
 typedef struct bl_batch {
@@ -30,10 +34,14 @@ typedef struct bl_batch {
     const float *frames;  /* (batch, 4): where the picture lies (bl_dataset_kind) */
     int n_targets;
     int n_dropped;   /* boxes without room */
-    int n;           /* samples in it */
+    int n;           /* samples in it; a rank's share may be none */
+    int n_whole;     /* in the whole batch: n where there is one rank */
     int64_t wait_ns; /* that bl_loader_next waited for it */
 } bl_batch;
 
+/* How many of `total` things are rank's where they are shared out as evenly as may be, the first ranks having one more;
+ * *first: the number of its first one. */
+int64_t bl_loader_share(int64_t total, int ranks, int rank, int64_t *first);
 /* BL_ERR_USAGE where an epoch would hold no batch. */
 int bl_loader_new(const bl_dataset *dataset, const bl_loader_options *options, bl_loader **out, bl_error *err);
 void bl_loader_free(bl_loader *loader);

@@ -84,6 +84,8 @@ _Static_assert(BL_VIEW_SIZE_MAX <= PIECE, "a row of the rectangle must fit");
 void bl_mix_apply(const bl_mix *mix, int n, int size, float *images, const int32_t *labels, int32_t *others)
 {
     size_t plane = (size_t)size * (size_t)size, stride = 3 * plane;
+    if (n == 0)
+        return;
     for (int i = 0; i < n; i++)
         others[i] = labels[i > 0 ? i - 1 : n - 1];
     if (mix->cut) {

@@ -35,6 +35,7 @@ int bl_dist_broadcast(bl_dist *dist, float *data, int64_t count, bl_error *err);
 /* A sum that goes on beside other work: `data` must not be touched until bl_dist_poll or bl_dist_wait says that it is
  * done. Up to BL_DIST_SUMS at a time; the numbers 0, 1, ... are the caller's. */
 #define BL_DIST_SUMS 64
+/* All ranks start the same sums in the same order, but for that at any moment between their other calls. */
 int bl_dist_start(bl_dist *dist, int number, float *data, int64_t count, bl_error *err);
 /* Lets the sums that were started go on, which nothing else does meanwhile. */
 int bl_dist_poll(bl_dist *dist, bl_error *err);

@@ -14,6 +14,7 @@ struct bl_dist {
     bool mpi; /* else alone */
     int rank, ranks;
     MPI_Comm comm;
+    MPI_Comm beside; /* of sums that go on beside other work: their order does not depend on the other calls' */
     MPI_Request sums[BL_DIST_SUMS]; /* MPI_REQUEST_NULL: none, or done */
     char description[MPI_MAX_LIBRARY_VERSION_STRING];
 };
@@ -54,6 +55,9 @@ static int start(bl_dist *dist, bl_error *err)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     dist->mpi = true;
     dist->comm = MPI_COMM_WORLD;
+    code = failed(MPI_Comm_dup(dist->comm, &dist->beside), "start", err);
+    if (code != BL_OK)
+        return code;
     MPI_Comm_rank(dist->comm, &dist->rank);
     MPI_Comm_size(dist->comm, &dist->ranks);
     describe(dist);
@@ -145,7 +149,7 @@ int bl_dist_start(bl_dist *dist, int number, float *data, int64_t count, bl_erro
         return BL_FAIL(err, BL_ERR_INTERNAL, "sum %d of %lld numbers", number, (long long)count);
     if (dist->ranks == 1)
         return BL_OK;
-    return failed(MPI_Iallreduce(MPI_IN_PLACE, data, (int)count, MPI_FLOAT, MPI_SUM, dist->comm, &dist->sums[number]),
+    return failed(MPI_Iallreduce(MPI_IN_PLACE, data, (int)count, MPI_FLOAT, MPI_SUM, dist->beside, &dist->sums[number]),
                   "start a sum", err);
 }
 

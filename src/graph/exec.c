@@ -41,10 +41,10 @@ static int transform(bl_exec *exec, bl_error *err)
     if (code == BL_OK && !exec->options.no_fuse)
         code = bl_graph_fuse(graph, err);
     if (code == BL_OK && graph->mode == BL_MODE_TRAIN) {
-        bl_value loss = bl_graph_find_value(graph, "loss"), one = BL_NO_VALUE;
+        bl_value loss = bl_graph_find_value(graph, "loss"), seed = bl_graph_find_value(graph, "loss_gradient");
         if (loss < 0)
             return BL_FAIL(err, BL_ERR_INTERNAL, "a graph in training mode has no loss");
-        code = bl_graph_differentiate(graph, &loss, &one, 1, err);
+        code = bl_graph_differentiate(graph, &loss, &seed, 1, err);
     }
     if (code == BL_OK && !exec->options.no_fuse)
         code = bl_graph_absorb(graph, err);
@@ -149,7 +149,7 @@ int bl_exec_new(const bl_backend *backend, bl_graph *graph, const bl_exec_option
     exec->graph = graph;
     if (options)
         exec->options = *options;
-    int code = backend->open(exec->options.n_threads, exec->options.precision, &exec->state, err);
+    int code = backend->open(exec->options.n_threads, exec->options.precision, exec->options.joint, &exec->state, err);
     if (code == BL_OK)
         code = transform(exec, err);
     if (code == BL_OK)
@@ -216,6 +216,7 @@ static int run_node(bl_exec *exec, int index, bl_error *err)
         out[k] = node->out[k] >= 0 ? exec->pointers[node->out[k]] : NULL;
     kernel->seed = exec->options.seed;
     kernel->step = exec->step;
+    kernel->first_sample = (uint64_t)exec->options.first_sample;
     return kernel->run(kernel, in, out, exec->slab + exec->plan.scratch_offset[index], err);
 }
 

@@ -1,6 +1,7 @@
 /* The executor: takes a built graph, applies the passes (fusion, differentiation, layouts), plans
  * memory, and runs steps. The loss is the graph's output "loss"; a graph in training mode computes with each run the
- * gradient of every learnt parameter into the table's gradient slab (overwriting it). */
+ * gradient of every learnt parameter into the table's gradient slab (overwriting it): that of the loss, or where the
+ * graph has an input "loss_gradient" (1), times this. */
 #ifndef BL_GRAPH_EXEC_H
 #define BL_GRAPH_EXEC_H
 
@@ -20,6 +21,10 @@ typedef struct bl_exec_options {
     bool plan_only;          /* plan memory, allocate nothing; such an executor cannot run */
     uint64_t memory_limit_b; /* planned bytes beyond this are BL_ERR_NOMEM; 0: no limit */
     uint64_t seed;           /* of dropout */
+    /* Where the batch is part of a larger one that several processes share: */
+    int64_t first_sample;  /* its place there: dropout draws as for the whole */
+    const bl_joint *joint; /* batch normalisation takes the whole's statistics; NULL: the part's. Outlives the executor
+                            */
 } bl_exec_options;
 
 /* What is planned for this executor, in bytes. */

@@ -14,6 +14,7 @@ typedef struct bl_ref_call {
     double *out[BL_MAX_OUT]; /* an in-place output (op->updates) holds the old value on entry */
     uint64_t seed;           /* of the run: dropout draws from (seed, step, stream, element) */
     uint64_t step;
+    uint64_t first_sample; /* the place of the batch in a larger one */
 } bl_ref_call;
 
 typedef enum bl_op_layout {

@@ -86,9 +86,10 @@ static int reference_drop(const bl_ref_call *call, bl_error *err)
     const bl_dropout_attrs *a = &call->node->attrs.dropout;
     int64_t each = bl_shape_count(call->in_shape[0]) / call->in_shape[0]->dim[0];
     for (int64_t i = 0; i < bl_shape_count(call->in_shape[0]); i++)
-        call->out[0][i] = bl_dropout_keeps(a->p, call->seed, call->step, a->stream, (uint64_t)(i / each))
-                              ? call->in[0][i] / (1 - (double)a->p)
-                              : 0;
+        call->out[0][i] =
+            bl_dropout_keeps(a->p, call->seed, call->step, a->stream, call->first_sample + (uint64_t)(i / each))
+                ? call->in[0][i] / (1 - (double)a->p)
+                : 0;
     return BL_OK;
 }
 

@@ -113,8 +113,9 @@ static int gradient_dropout(bl_graph *graph, int index, const bl_value *d_out, b
 static int reference_dropout(const bl_ref_call *call, bl_error *err)
 {
     const bl_dropout_attrs *a = &call->node->attrs.dropout;
+    uint64_t first = call->first_sample * (uint64_t)(count_of(call) / call->in_shape[0]->dim[0]);
     for (int64_t i = 0; i < count_of(call); i++)
-        call->out[0][i] = bl_dropout_keeps(a->p, call->seed, call->step, a->stream, (uint64_t)i)
+        call->out[0][i] = bl_dropout_keeps(a->p, call->seed, call->step, a->stream, first + (uint64_t)i)
                               ? call->in[0][i] / (1 - (double)a->p)
                               : 0;
     return BL_OK;

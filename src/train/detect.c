@@ -169,20 +169,24 @@ int bl_train_evaluate_detector(bl_trainer *trainer, bl_exec *exec, bl_loader *lo
     bl_batch batch;
     bl_map_result result = {.map50 = NAN, .map = NAN};
     double loss_sum = 0;
+    double interrupted = 0;
     int code = init_testing(&t, trainer, size, err);
     bl_loader_start_epoch(loader, 0);
-    while (code == BL_OK && bl_loader_next(loader, &batch, err)) {
+    while (code == BL_OK && interrupted == 0 && bl_loader_next(loader, &batch, err)) {
         double loss = 0;
         code = run_batch(&t, exec, &batch, size, err);
         if (code == BL_OK)
             code = test_batch(&t, trainer, &batch, &loss, err);
         loss_sum += loss * batch.n;
         out->n += batch.n;
-        if (code == BL_OK && stop && *stop)
-            code = BL_ERR_INTERRUPTED;
+        interrupted = stop && *stop;
     }
     if (code == BL_OK && err && err->code != BL_OK)
         code = err->code;
+    if (code == BL_OK && trainer->options->ranks > 1)
+        code = bl_dist_sum(trainer->options->dist, &interrupted, 1, err);
+    if (code == BL_OK && interrupted > 0)
+        code = BL_ERR_INTERRUPTED;
     if (code == BL_OK)
         code = bl_map_compute(t.map, &result, NULL, err);
     out->loss = out->n > 0 ? loss_sum / (double)out->n : 0;

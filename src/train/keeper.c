@@ -15,11 +15,34 @@
 static const char *const fixed_options[] = {"accumulate",    "batch-size", "drop-last", "ema",          "image-size",
                                             "nominal-batch", "optimizer",  "seed",      "train-samples"};
 /* They decide what is said, kept, or how long it takes; what matters of --data and --classes stands apart. */
-static const char *const free_options[] = {
-    "cache",         "cache-limit",       "checkpoint", "checkpoint-every", "classes", "data",      "epochs",
-    "eval",          "eval-every",        "layers",     "list-models",      "log",     "new-head",  "noise-batch",
-    "noise-samples", "noise-scale-every", "prefetch",   "profile",          "quiet",   "recompute", "resume",
-    "save",          "save-best",         "steps",      "weights",          "workers"};
+static const char *const free_options[] = {"cache",
+                                           "cache-limit",
+                                           "checkpoint",
+                                           "checkpoint-every",
+                                           "classes",
+                                           "data",
+                                           "epochs",
+                                           "eval",
+                                           "eval-every",
+                                           "global-batch-size",
+                                           "layers",
+                                           "list-models",
+                                           "log",
+                                           "new-head",
+                                           "noise-batch",
+                                           "noise-samples",
+                                           "noise-scale-every",
+                                           "prefetch",
+                                           "profile",
+                                           "quiet",
+                                           "recompute",
+                                           "resume",
+                                           "save",
+                                           "save-best",
+                                           "steps",
+                                           "trace",
+                                           "weights",
+                                           "workers"};
 
 static bool is_among(const char *name, const char *const *names, size_t n)
 {
@@ -33,6 +56,17 @@ static bool add_fact(bl_keeper *k, bl_checkpoint_fact *facts, const char *name, 
 {
     facts[k->checkpoint.n_facts++] = (bl_checkpoint_fact){.name = name, .value = value, .fixed = fixed};
     return name && value;
+}
+
+/* How each batch is shared out says where the training stands in the data. */
+static const char *value_of(bl_keeper *k, const char *name, const char *value)
+{
+    const bl_train_options *o = k->options;
+    if (strcmp(name, "batch-size") != 0)
+        return value;
+    return o->ranks == 1
+               ? bl_arena_printf(&k->arena, "%lld", (long long)o->batch)
+               : bl_arena_printf(&k->arena, "%lld (of %d ranks together)", (long long)o->global_batch, o->ranks);
 }
 
 static int gather_facts(bl_keeper *k, bl_error *err)
@@ -51,7 +85,8 @@ static int gather_facts(bl_keeper *k, bl_error *err)
         ok = add_fact(k, facts, "steps in all", bl_arena_printf(&k->arena, "%lld", (long long)t->total_steps), false);
     for (size_t i = 0; ok && i + 1 < said->len; i += 2)
         if (!is_among(said->items[i], free_options, BL_ARRAY_LEN(free_options)))
-            ok = add_fact(k, facts, bl_arena_printf(&k->arena, "--%s", said->items[i]), said->items[i + 1],
+            ok = add_fact(k, facts, bl_arena_printf(&k->arena, "--%s", said->items[i]),
+                          value_of(k, said->items[i], said->items[i + 1]),
                           is_among(said->items[i], fixed_options, BL_ARRAY_LEN(fixed_options)));
     return ok ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for checkpoints");
 }
@@ -214,6 +249,8 @@ void bl_keeper_clear(bl_keeper *k)
 static int save_weights(bl_keeper *k, const char *path, bl_error *err)
 {
     bl_ema *ema = k->trainer->ema;
+    if (k->options->rank > 0)
+        return BL_OK;
     batchlab_marker_phase(k->marker, "checkpoint");
     if (ema)
         bl_ema_swap(ema);
@@ -227,7 +264,7 @@ static int save_weights(bl_keeper *k, const char *path, bl_error *err)
 static int keep(bl_keeper *k, double seconds, bl_error *err)
 {
     const bl_trainer *t = k->trainer;
-    if (k->kept_step == t->step && k->kept_batch == t->batch)
+    if (k->options->rank > 0 || (k->kept_step == t->step && k->kept_batch == t->batch))
         return BL_OK;
     double before_s = k->tally->seconds;
     batchlab_marker_phase(k->marker, "checkpoint");

@@ -236,5 +236,6 @@ double bl_train_options_peak_rate(const bl_train_options *o)
 {
     if (o->lr_base_batch == 0)
         return o->lr;
-    return bl_rate_scaled(o->lr, o->lr_scaling, (double)o->batch * (double)o->accumulate, (double)o->lr_base_batch);
+    return bl_rate_scaled(o->lr, o->lr_scaling, (double)o->global_batch * (double)o->accumulate,
+                          (double)o->lr_base_batch);
 }

@@ -10,10 +10,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "batchlab_marker.h"
-#include "graph/cost.h"
+#include "dist/dist.h"
 #include "train/detect.h"
 #include "train/keeper.h"
 #include "train/layers.h"
+#include "train/list_models.h"
 #include "train/memory_plan.h"
 #include "train/noise.h"
 #include "train/progress.h"
@@ -38,7 +39,32 @@ typedef struct session {
     FILE *log;
     int64_t start_ns;   /* of training, in this process */
     int64_t first_step; /* after a resumed checkpoint's */
+    int64_t told_ns;    /* when the ranks' load was last marked */
+    bool ending;        /* all ranks know that they are to end */
+    int speaker;        /* the rank that tells of an error which all know; -1: it is this rank's own */
 } session;
+
+/* One rank ends when a signal says so, several once they agreed. */
+static bool is_ending(const session *s)
+{
+    return s->options.ranks == 1 ? stop != 0 : s->ending;
+}
+
+/* The first failure of any rank becomes everyone's, so that none waits for another. */
+static int agree(session *s, int code, bl_error *err)
+{
+    enum { CODES = 64 };
+    if (s->options.ranks == 1)
+        return code;
+    int64_t first = code == BL_OK ? INT64_MAX : (int64_t)s->options.rank * CODES + code;
+    int failed = bl_dist_min(s->options.dist, &first, err);
+    if (failed != BL_OK || first == INT64_MAX)
+        return failed;
+    s->speaker = (int)(first / CODES);
+    if (code == BL_OK && first % CODES != BL_ERR_INTERRUPTED)
+        BL_FAIL(err, (bl_code)(first % CODES), "rank %d failed", s->speaker);
+    return (int)(first % CODES);
+}
 
 static double seconds_here(const session *s)
 {
@@ -49,8 +75,8 @@ static void say_hello(session *s)
 {
     char program[96];
     snprintf(program, sizeof program, "batchlab-train %s", s->options.model->name);
-    batchlab_marker_hello(&s->marker, program, BATCHLAB_VERSION, bl_precision_name(s->options.precision), 1,
-                          s->options.batch);
+    batchlab_marker_hello(&s->marker, program, BATCHLAB_VERSION, bl_precision_name(s->options.precision),
+                          s->options.ranks, s->options.whole_given ? s->options.global_batch : s->options.batch);
 }
 
 static void say_set_up(session *s)
@@ -69,6 +95,10 @@ static void say_set_up(session *s)
             (long long)s->options.image_size, (long long)s->options.batch);
     if (s->options.accumulate > 1)
         fprintf(stderr, " x %lld", (long long)s->options.accumulate);
+    if (s->options.ranks > 1)
+        fprintf(stderr, " on each of %d ranks, %lld in all (%s%s)", s->options.ranks,
+                (long long)s->options.global_batch, bl_dist_describe(s->options.dist),
+                s->options.sync_batch_norm ? ", batch normalisation over all" : "");
     fprintf(stderr, "; %s\n", bl_cpu_describe());
     fprintf(stderr, "%s; memory planned: %.0f MiB for activations (%.0f without reuse)\n",
             s->trainer.dataset->description, (double)memory->slab_b / (1 << 20), (double)memory->naive_b / (1 << 20));
@@ -117,9 +147,13 @@ static int report_epoch(session *s, double rate, const bl_evaluation *e, bl_erro
     int64_t epoch = s->trainer.epoch + 1;
     double train_loss = s->tally.loss_steps > 0 ? s->tally.loss_sum / (double)s->tally.loss_steps : NAN;
     double seconds = s->tally.seconds + seconds_here(s);
+    if (s->options.rank > 0)
+        return BL_OK;
     bl_progress_erase(&s->progress);
     printf("epoch %lld  step %lld  loss %.4f  %.1f samples/s", (long long)epoch, (long long)s->trainer.step, train_loss,
            rate);
+    if (s->options.ranks > 1)
+        printf(" of %d ranks", s->options.ranks);
     if (e)
         print_test(s, e);
     printf("\n");
@@ -183,7 +217,7 @@ static int measure_noise(session *s, bl_error *err)
 {
     const bl_trainer *t = &s->trainer;
     bl_noise_report report;
-    if (s->options.noise_every == 0 || t->step % s->options.noise_every != 0 || stop)
+    if (s->options.noise_every == 0 || t->step % s->options.noise_every != 0 || is_ending(s))
         return BL_OK;
     batchlab_marker_phase(&s->marker, "noise");
     int64_t start_ns = bl_clock_ns();
@@ -196,6 +230,27 @@ static int measure_noise(session *s, bl_error *err)
     return code == BL_ERR_INTERRUPTED ? BL_OK : code;
 }
 
+/* Now and then: markers are for rank 0 to write, and a few figures tell of the others. */
+static void tell_load(session *s)
+{
+    int64_t now_ns = bl_clock_ns();
+    if (s->options.ranks == 1 || s->options.rank > 0 || now_ns - s->told_ns < BL_NS_PER_S / 2)
+        return;
+    bl_ranks_load load = bl_ranks_load_of(s->trainer.ranks);
+    double most_b = 0;
+    s->told_ns = now_ns;
+    batchlab_marker_metric(&s->marker, "sums_share", load.sums_share);
+    batchlab_marker_metric(&s->marker, "slowest_share", load.slowest_share);
+    for (int i = 0; i < load.n; i++) {
+        char kind[32];
+        snprintf(kind, sizeof kind, "rank_%d", i);
+        most_b = load.peak_b[i] > most_b ? load.peak_b[i] : most_b;
+        if (i < 16) /* the lab keeps so many kinds */
+            batchlab_marker_memory(&s->marker, kind, (int64_t)load.peak_b[i]);
+    }
+    batchlab_marker_memory(&s->marker, "largest_rank", (int64_t)most_b);
+}
+
 static int train_epoch(session *s, bl_error *err)
 {
     bl_trainer *t = &s->trainer;
@@ -204,8 +259,10 @@ static int train_epoch(session *s, bl_error *err)
     s->progress.parts = bl_train_detects(t) ? step.parts : NULL;
     bl_progress_start(&s->progress);
     bl_trainer_start_epoch(t);
-    while (!stop && t->step < t->total_steps && bl_trainer_step(t, &step, err)) {
+    while (!is_ending(s) && t->step < t->total_steps && bl_trainer_step(t, &step, err)) {
         batchlab_marker_step(&s->marker, step.n, step.loss, step.wait_ns);
+        tell_load(s);
+        s->ending = step.stopped;
         s->tally.loss_sum += step.loss;
         s->tally.loss_steps++;
         for (int k = 0; k < 3; k++)
@@ -215,6 +272,7 @@ static int train_epoch(session *s, bl_error *err)
         if (!isfinite(step.loss)) {
             BL_FAIL(err, BL_ERR_FAILED, "the loss is no number any more at step %lld", (long long)t->step);
             bl_error_remedy(err, "a lower learning rate: --lr %g", s->options.lr / 10);
+            s->speaker = s->options.ranks > 1 ? 0 : -1; /* it is all ranks' loss */
         }
         if (err->code == BL_OK)
             measure_noise(s, err);
@@ -222,7 +280,7 @@ static int train_epoch(session *s, bl_error *err)
             break;
     }
     s->progress.parts = NULL;
-    if (dropped > 0)
+    if (dropped > 0 && s->options.rank == 0)
         bl_log_warn("%lld boxes of epoch %lld found no room: a batch holds %d times its images", (long long)dropped,
                     (long long)t->epoch + 1, BL_BOXES_PER_IMAGE);
     return err->code;
@@ -234,17 +292,19 @@ static int finish_epoch(session *s, bl_error *err)
     bl_trainer *t = &s->trainer;
     double rate = bl_progress_rate(&s->progress);
     bool whole = t->batch >= t->batches_per_epoch, last = t->step >= t->total_steps;
-    bool test = s->options.eval_every > 0 && t->dataset->count[BL_SPLIT_TEST] > 0 && !stop &&
+    bool test = s->options.eval_every > 0 && t->dataset->count[BL_SPLIT_TEST] > 0 && !is_ending(s) &&
                 (last || (t->epoch + 1) % s->options.eval_every == 0);
     bl_evaluation e;
     int code = test ? evaluate(s, &e, err) : BL_OK;
     bool tested = test && code == BL_OK;
-    if (code == BL_ERR_INTERRUPTED)
+    if (code == BL_ERR_INTERRUPTED) {
+        s->ending = true;
         code = BL_OK;
+    }
     if (code == BL_OK && s->tally.loss_steps > 0)
         code = report_epoch(s, rate, tested ? &e : NULL, err);
     /* One that is stopped before its test is tested when it is resumed. */
-    if (code != BL_OK || !whole || (stop && !tested))
+    if (code != BL_OK || !whole || (is_ending(s) && !tested))
         return code;
     t->epoch++;
     t->batch = 0;
@@ -262,7 +322,14 @@ static int load(session *s, bl_error *err)
         return BL_OK;
     batchlab_marker_phase(&s->marker, "load");
     int64_t start_ns = bl_clock_ns();
-    int code = bl_trainer_fill_cache(&s->trainer, &stop, &report, err);
+    /* The file on the disk is the first rank's to write and the others' to find. */
+    bool in_turn = s->options.ranks > 1 && s->options.cache == BL_CACHE_DISK, later = in_turn && s->options.rank > 0;
+    int code = later ? agree(s, BL_OK, err) : BL_OK;
+    if (code == BL_OK)
+        code = bl_trainer_fill_cache(&s->trainer, &stop, &report, err);
+    if (in_turn && !later)
+        code = agree(s, code, err);
+    code = agree(s, code, err);
     double seconds = (double)(bl_clock_ns() - start_ns) / 1e9;
     if (code != BL_OK)
         return code;
@@ -287,14 +354,16 @@ static int train(session *s, bl_error *err)
     s->start_ns = bl_clock_ns();
     s->first_step = s->trainer.step;
     batchlab_marker_ready(&s->marker);
-    while (code == BL_OK && !stop && s->trainer.step < s->trainer.total_steps) {
+    while (code == BL_OK && !is_ending(s) && s->trainer.step < s->trainer.total_steps) {
         code = train_epoch(s, err);
         if (code == BL_OK)
             code = finish_epoch(s, err);
     }
     if (code == BL_OK)
-        code = bl_keeper_end(&s->keeper, stop != 0, seconds_here(s), err);
+        code = bl_keeper_end(&s->keeper, is_ending(s), seconds_here(s), err);
     bl_progress_erase(&s->progress);
+    if (code == BL_OK && s->options.trace && s->options.rank == 0)
+        code = bl_trace_write(bl_ranks_trace(s->trainer.ranks), s->options.trace, 0, err);
     return code;
 }
 
@@ -340,16 +409,20 @@ static int run(session *s, bl_error *err)
 {
     size_t before_b = bl_memory_resident_b();
     bl_memory_plan plan;
-    batchlab_marker_open(&s->marker);
     say_hello(s);
     int code = bl_keeper_check(&s->options, err);
     if (code == BL_OK)
         code = bl_trainer_init(&s->trainer, &s->options, err);
     if (code == BL_OK)
         bl_memory_plan_make(&s->trainer, before_b, &plan);
+    s->trainer.stop = &stop;
+    if (code == BL_OK && !s->options.memory_plan)
+        code = start(s, err);
+    code = agree(s, code, err);
     if (code == BL_OK && s->options.memory_plan) {
-        bl_memory_plan_print(&s->trainer, &plan, stdout);
-    } else if (code == BL_OK && (code = start(s, err)) == BL_OK) {
+        if (s->options.rank == 0)
+            bl_memory_plan_print(&s->trainer, &plan, stdout);
+    } else if (code == BL_OK && (code = bl_trainer_align(&s->trainer, err)) == BL_OK) {
         say_set_up(s);
         bl_progress_init(&s->progress, s->options.quiet);
         code = load(s, err);
@@ -365,7 +438,7 @@ static int run(session *s, bl_error *err)
         batchlab_marker_oom(&s->marker, 0);
         bl_error_remedy(err, "a smaller --batch-size or --image-size");
     }
-    if (code == BL_OK && stop)
+    if (code == BL_OK && is_ending(s))
         code = BL_ERR_INTERRUPTED;
     else if (code == BL_OK)
         batchlab_marker_done(&s->marker);
@@ -376,63 +449,68 @@ static int run(session *s, bl_error *err)
     return code;
 }
 
-/* Parameters and multiply-adds at ImageNet's or COCO's number of classes and the customary size, counted in a graph
- * that never runs. */
-static int describe_model(const bl_model *model, bl_error *err)
+/* One rank writes markers, logs and progress. */
+static void keep_quiet(session *s)
 {
-    bl_params *params = NULL;
-    bl_graph *graph = NULL;
-    int code = bl_params_new(&params, err);
-    if (code == BL_OK)
-        code = bl_graph_new(params, BL_MODE_EVAL, &graph, err);
-    if (code == BL_OK) {
-        bl_value x = bl_build_input(graph, "images", BL_F32, BL_SHAPE4(1, 3, model->image_size, model->image_size));
-        bl_detector_heads heads;
-        if (model->task == BL_TASK_DETECT)
-            model->build_detector(graph, x, 80, &heads);
-        else
-            model->build(graph, x, 1000);
-        code = bl_graph_finish(graph, err);
-    }
-    if (code == BL_OK)
-        printf("%-20s %12lld %8.3f %6d  %s\n", model->name, (long long)bl_params_learnt(params),
-               2e-9 * (double)bl_graph_multiply_adds(graph), model->image_size, model->summary);
-    bl_graph_free(graph);
-    bl_params_free(params);
-    return code;
+    s->marker.fd = -1;
+    s->options.quiet = true;
+    s->options.log = NULL;
+    bl_log_init("batchlab-train", BL_LOG_QUIET);
 }
 
-static int list_models(bl_error *err)
+static int start_run(session *s, bl_dist *dist, bl_error *err)
 {
-    int code = BL_OK;
-    printf("%-20s %12s %8s %6s\n", "model", "parameters", "GFLOPs", "pixels");
-    for (size_t i = 0; code == BL_OK && bl_models[i]; i++)
-        code = describe_model(bl_models[i], err);
-    if (code == BL_OK)
-        printf("At 1000 classes, detectors at 80; GFLOPs of one image forward, a multiply-add counted as two.\n");
-    return code;
+    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART | SA_RESETHAND};
+    int code = bl_train_options_share(&s->options, dist, err);
+    if (code != BL_OK)
+        return code;
+    sigaction(SIGTERM, &action, NULL); /* a second one ends it at once */
+    sigaction(SIGINT, &action, NULL);
+    if (s->options.rank > 0)
+        keep_quiet(s);
+    s->speaker = -1;
+    return run(s, err);
+}
+
+/* An error that all ranks know of is told by one of them; one of this rank alone ends the others, who wait for it. */
+static int finish(const session *s, bl_dist *dist, int code, bl_error *err)
+{
+    int rank = bl_dist_rank(dist), ranks = bl_dist_ranks(dist), status = bl_error_exit_status((bl_code)code);
+    bool own = ranks > 1 && err->code != BL_OK && s->speaker < 0;
+    if (own)
+        bl_error_context(err, "rank %d of %d", rank, ranks);
+    if (err->code != BL_OK && (own || ranks == 1 || s->speaker == rank))
+        status = bl_log_error(err);
+    if (own)
+        bl_dist_abort(dist, status);
+    else
+        bl_dist_close(dist);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
     bl_log_init("batchlab-train", BL_LOG_NORMAL);
-    session s = {0};
+    session s = {0}; /* speaker 0: the command line is everyone's */
     bl_error err = {0};
-    int code = bl_train_options_parse(argc, argv, &s.options, &err);
-    if (code == BL_OK && s.options.help)
-        bl_train_options_print_help(stdout);
-    else if (code == BL_OK && s.options.list_models)
-        code = list_models(&err);
-    else if (code == BL_OK && s.options.layers)
-        code = bl_layers_print(&s.options, stdout, &err);
-    else if (code == BL_OK) {
-        struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART | SA_RESETHAND};
-        sigaction(SIGTERM, &action, NULL); /* a second one ends it at once */
-        sigaction(SIGINT, &action, NULL);
-        code = run(&s, &err);
-    }
-    bl_train_options_clear(&s.options);
-    if (err.code != BL_OK)
+    bl_dist *dist = NULL;
+    batchlab_marker_open(&s.marker);
+    int code = bl_dist_open(&dist, &err);
+    if (code != BL_OK)
         return bl_log_error(&err);
-    return bl_error_exit_status((bl_code)code);
+    code = bl_train_options_parse(argc, argv, &s.options, &err);
+    bool first = bl_dist_rank(dist) == 0;
+    if (code == BL_OK && s.options.help) {
+        if (first)
+            bl_train_options_print_help(stdout);
+    } else if (code == BL_OK && s.options.list_models) {
+        code = first ? bl_train_list_models(&err) : BL_OK;
+    } else if (code == BL_OK && s.options.layers) {
+        code = first ? bl_layers_print(&s.options, stdout, &err) : BL_OK;
+    } else if (code == BL_OK) {
+        code = start_run(&s, dist, &err);
+    }
+    int status = finish(&s, dist, code, &err);
+    bl_train_options_clear(&s.options);
+    return status;
 }

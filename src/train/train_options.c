@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "data/loader.h"
+#include "dist/dist.h"
 #include "train/learn_options.h"
 
 #define MAX_OPTIONS 80
@@ -14,6 +16,7 @@ typedef struct raw {
     bl_learn_raw learn;
     const char *augment, *recompute, *precision, *cache;
     bool eval;
+    int64_t global_batch;
 } raw;
 
 static int data_rows(bl_train_options *o, raw *r, bl_option *table)
@@ -38,8 +41,11 @@ static int data_rows(bl_train_options *o, raw *r, bl_option *table)
          "(default: none for synthetic images, else flip, and mosaic for detectors).",
          &r->augment, 0, 0},
         {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},
-        {BL_OPT_INT, 'b', "batch-size", "N", "Samples a batch, and a step without --accumulate (default: 64).",
+        {BL_OPT_INT, 'b', "batch-size", "N",
+         "Samples a batch, and a step without --accumulate; of each rank where there are several (default: 64).",
          &o->batch, 1, 1 << 20},
+        {BL_OPT_INT, 0, "global-batch-size", "N", "Samples a batch of all ranks together, shared out among them.",
+         &r->global_batch, 1, 1 << 20},
         {BL_OPT_INT, 0, "accumulate", "N",
          "Batches whose gradients make one step, as one batch N times as large would (default: 1).", &o->accumulate, 1,
          1 << 20},
@@ -60,6 +66,10 @@ static int machine_rows(bl_train_options *o, raw *r, bl_option *table)
         {BL_OPT_GROUP, 0, NULL, NULL, "On what", NULL, 0, 0},
         {BL_OPT_INT, 0, "threads", "N", "Threads that compute (default: all processors that may be used).", &o->threads,
          1, 1024},
+        {BL_OPT_FLAG, 0, "sync-batch-norm", NULL,
+         "Where several ranks train together (mpirun -np 2 batchlab-train ...), normalise with the statistics of all "
+         "their samples rather than each with its own.",
+         &o->sync_batch_norm, 0, 0},
         {BL_OPT_STRING, 0, "precision", "WHAT",
          "What the factors of matrix products and dense convolutions are rounded to: float32 (not at all), bfloat16 "
          "(on "
@@ -118,6 +128,8 @@ static int machine_rows(bl_train_options *o, raw *r, bl_option *table)
          "statistics of these.",
          &o->noise_batch, 1, 1 << 20},
         {BL_OPT_FLAG, 0, "profile", NULL, "At the end, say where the time went.", &o->profile, 0, 0},
+        {BL_OPT_STRING, 0, "trace", "FILE",
+         "Write a timeline of the second to fourth batch there, for Perfetto or chrome://tracing.", &o->trace, 0, 0},
         {BL_OPT_FLAG, 0, "memory-plan", NULL, "Print the memory that training would take, by kind, and leave.",
          &o->memory_plan, 0, 0},
         {BL_OPT_FLAG, 'q', "quiet", NULL, "No progress, only the result.", &o->quiet, 0, 0},
@@ -290,6 +302,45 @@ static int check_size(bl_train_options *o, bl_error *err)
     return BL_ERR_USAGE;
 }
 
+static int take_batch(bl_train_options *o, const raw *r, bl_error *err)
+{
+    if (o->batch != NOT_GIVEN && r->global_batch != NOT_GIVEN) {
+        BL_FAIL(err, BL_ERR_USAGE, "--batch-size, of each rank, and --global-batch-size, of all, exclude each other");
+        bl_error_remedy(err, "one of them");
+        return BL_ERR_USAGE;
+    }
+    if (o->batch == NOT_GIVEN)
+        o->batch = r->global_batch != NOT_GIVEN ? r->global_batch : 64;
+    o->global_batch = o->batch;
+    o->whole_given = r->global_batch != NOT_GIVEN;
+    return BL_OK;
+}
+
+int bl_train_options_share(bl_train_options *o, bl_dist *dist, bl_error *err)
+{
+    int64_t first;
+    o->dist = dist;
+    o->ranks = bl_dist_ranks(dist);
+    o->rank = bl_dist_rank(dist);
+    if (o->whole_given && o->global_batch < o->ranks) {
+        BL_FAIL(err, BL_ERR_USAGE, "--global-batch-size %lld leaves some of %d ranks without a sample",
+                (long long)o->global_batch, o->ranks);
+        bl_error_remedy(err, "--global-batch-size %d, or fewer ranks", o->ranks);
+        return BL_ERR_USAGE;
+    }
+    if (o->whole_given)
+        o->batch = bl_loader_share(o->global_batch, o->ranks, o->rank, &first);
+    else if ((o->global_batch = o->batch * o->ranks) > INT32_MAX)
+        return BL_FAIL(err, BL_ERR_USAGE, "%d ranks of %lld samples are too many", o->ranks, (long long)o->batch);
+    if (o->ranks > 1 && (o->mixup > 0 || o->cutmix > 0) && o->global_batch < 2 * o->ranks)
+        return BL_FAIL(err, BL_ERR_USAGE, "--mixup and --cutmix want two samples of each rank or more");
+    if (o->ranks > 1 && o->noise_every > 0)
+        return BL_FAIL(err, BL_ERR_USAGE, "--noise-scale-every is for one rank");
+    if (o->ranks > 1 && o->profile)
+        return BL_FAIL(err, BL_ERR_USAGE, "--profile is for one rank; --trace shows one of several");
+    return BL_OK;
+}
+
 static void fill_defaults(bl_train_options *o)
 {
     if (o->epochs == NOT_GIVEN)
@@ -366,7 +417,8 @@ void bl_train_options_clear(bl_train_options *options)
 
 int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error *err)
 {
-    *o = (bl_train_options){.batch = 64,
+    *o = (bl_train_options){.batch = NOT_GIVEN,
+                            .ranks = 1,
                             .epochs = NOT_GIVEN,
                             .image_size = NOT_GIVEN,
                             .train_samples = NOT_GIVEN,
@@ -379,7 +431,7 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
                             .noise_samples = NOT_GIVEN,
                             .noise_batch = NOT_GIVEN,
                             .eval_every = 1};
-    raw r = {.eval = true};
+    raw r = {.eval = true, .global_batch = NOT_GIVEN};
     bl_learn_options_init(o, &r.learn);
     bl_option table[MAX_OPTIONS];
     int n = fill_table(o, &r, table);
@@ -394,6 +446,8 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
         code = find_model(&result.operands, o, err);
         if (code == BL_OK && result.n_rest > 0)
             code = BL_FAIL(err, BL_ERR_USAGE, "'%s' after -- means nothing here", result.rest[0]);
+        if (code == BL_OK)
+            code = take_batch(o, &r, err);
         if (code == BL_OK)
             code = take_words(o, &r, err);
         if (code == BL_OK)

@@ -20,7 +20,12 @@
 
 typedef struct bl_train_options {
     const bl_model *model;
-    int64_t batch, epochs, steps;        /* steps 0: no limit */
+    int64_t batch, epochs, steps; /* batch: of this rank; steps 0: no limit */
+    int64_t global_batch;         /* of all ranks; `batch` where there is one */
+    struct bl_dist *dist;         /* NULL: alone. Borrowed */
+    int ranks, rank;
+    bool whole_given; /* --global-batch-size */
+    bool sync_batch_norm;
     int64_t accumulate;                  /* batches a step */
     const char *data;                    /* NULL: synthetic images */
     int64_t image_size, classes;         /* 0: the model's; the data's */
@@ -53,13 +58,16 @@ typedef struct bl_train_options {
     bl_recompute recompute;
     bl_precision precision;
     bool quiet, profile;
+    const char *trace; /* file, or NULL */
     bool memory_plan;
     bool help, layers, list_models; /* nothing else is checked then */
     bl_strv said; /* names and values of all options by turns, defaults too: what a checkpoint compares */
 } bl_train_options;
 
-/* To be cleared in any case. */
+/* To be cleared in any case. For one rank; bl_train_options_share adapts them to more. */
 int bl_train_options_parse(int argc, char **argv, bl_train_options *out, bl_error *err);
+/* Makes them those of one of several ranks. `dist` is borrowed. BL_ERR_USAGE for what does not go with these. */
+int bl_train_options_share(bl_train_options *options, struct bl_dist *dist, bl_error *err);
 void bl_train_options_clear(bl_train_options *options);
 void bl_train_options_print_help(FILE *out);
 /* The schedule's peak: lr for as many samples as a step has. */

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "base/alloc.h"
+#include "train/classify.h"
 #include "train/detect.h"
 
 /* Larger batches would only take memory: in evaluation mode the results do not depend on it. */
@@ -31,16 +32,16 @@ static int open_data(bl_trainer *t, bl_error *err)
     if (t->n_classes < t->dataset->n_classes)
         return BL_FAIL(err, BL_ERR_USAGE, "--classes %d, but the data have %d classes", t->n_classes,
                        t->dataset->n_classes);
-    if (o->batch > t->dataset->count[BL_SPLIT_TRAIN]) {
-        BL_FAIL(err, BL_ERR_USAGE, "batch size %lld is larger than the data set of %lld images", (long long)o->batch,
-                (long long)t->dataset->count[BL_SPLIT_TRAIN]);
+    if (o->global_batch > t->dataset->count[BL_SPLIT_TRAIN]) {
+        BL_FAIL(err, BL_ERR_USAGE, "batch size %lld is larger than the data set of %lld images",
+                (long long)o->global_batch, (long long)t->dataset->count[BL_SPLIT_TRAIN]);
         bl_error_remedy(err, "choose a batch size of at most %lld", (long long)t->dataset->count[BL_SPLIT_TRAIN]);
         return BL_ERR_USAGE;
     }
-    int64_t most = t->dataset->count[BL_SPLIT_TRAIN] / o->batch;
+    int64_t most = t->dataset->count[BL_SPLIT_TRAIN] / o->global_batch;
     if (o->accumulate > most) {
         BL_FAIL(err, BL_ERR_USAGE, "%lld batches of %lld are more than the data set of %lld images",
-                (long long)o->accumulate, (long long)o->batch, (long long)t->dataset->count[BL_SPLIT_TRAIN]);
+                (long long)o->accumulate, (long long)o->global_batch, (long long)t->dataset->count[BL_SPLIT_TRAIN]);
         bl_error_remedy(err, "--accumulate %lld", (long long)most);
         return BL_ERR_USAGE;
     }
@@ -55,6 +56,8 @@ static void build_classifier(const bl_trainer *t, bl_graph *graph, bl_value imag
         bl_build_output(graph, "logits", logits);
     /* Testing reports the plain loss, so that runs with and without smoothing or mixing compare. */
     float smoothing = mode == BL_MODE_TRAIN ? (float)t->options->label_smoothing : 0;
+    if (mode == BL_MODE_TRAIN && t->options->ranks > 1)
+        bl_build_input(graph, "loss_gradient", BL_F32, BL_SHAPE1(1));
     if (mode == BL_MODE_TRAIN && t->others) {
         bl_value others = bl_build_input(graph, "others", BL_I32, BL_SHAPE1(batch));
         bl_value share = bl_build_input(graph, "share", BL_F32, BL_SHAPE1(1));
@@ -77,11 +80,15 @@ int bl_trainer_make_exec(bl_trainer *t, bl_mode mode, int batch, bl_exec **out, 
         bl_train_build_detector(t, graph, images, mode, batch);
     else
         build_classifier(t, graph, images, mode, batch);
+    int64_t first_sample = 0;
+    bl_loader_share(o->global_batch, o->ranks, o->rank, &first_sample);
     bl_exec_options options = {.n_threads = (int)o->threads,
                                .profile = o->profile && mode == BL_MODE_TRAIN,
                                .precision = o->precision,
                                .recompute = o->recompute,
-                               .seed = (uint64_t)o->seed};
+                               .seed = (uint64_t)o->seed,
+                               .first_sample = first_sample,
+                               .joint = mode == BL_MODE_TRAIN && t->joint.sum ? &t->joint : NULL};
     return bl_exec_new(&bl_backend_cpu, graph, &options, out, err);
 }
 
@@ -97,7 +104,10 @@ static int make_loader(bl_trainer *t, bl_error *err)
                                  .n_workers = (int)o->workers,
                                  .prefetch = (int)o->prefetch,
                                  .seed = (uint64_t)o->seed,
-                                 .boxes_per_image = BL_BOXES_PER_IMAGE};
+                                 .boxes_per_image = BL_BOXES_PER_IMAGE,
+                                 .ranks = o->ranks,
+                                 .rank = o->rank,
+                                 .whole_batch = (int)o->global_batch};
     int code = bl_loader_new(t->dataset, &options, &t->loader, err);
     if (code != BL_OK)
         return code;
@@ -127,7 +137,7 @@ static void make_schedule(bl_trainer *t)
                                 .n_milestones = o->n_milestones,
                                 .gamma = o->lr_gamma};
     if (o->nominal_batch > 0) {
-        t->nominal = bl_nominal_make(o->nominal_batch, o->batch, t->schedule.warmup_steps, t->steps_per_epoch,
+        t->nominal = bl_nominal_make(o->nominal_batch, o->global_batch, t->schedule.warmup_steps, t->steps_per_epoch,
                                      o->optim.momentum);
         t->schedule.warmup_steps = 0;
     }
@@ -172,7 +182,18 @@ static int make_mix(bl_trainer *t, bl_error *err)
 
 static int make_training_exec(bl_trainer *t, bl_error *err)
 {
-    int code = bl_trainer_make_exec(t, BL_MODE_TRAIN, (int)t->options->batch, &t->exec, err);
+    const bl_train_options *o = t->options;
+    bool joint = o->ranks > 1 && o->sync_batch_norm;
+    t->joint_ranks.dist = o->dist;
+    if (joint)
+        t->joint = (bl_joint){
+            .context = &t->joint_ranks, .sum = bl_ranks_joint_sum, .parts = (double)o->global_batch / (double)o->batch};
+    int code = bl_trainer_make_exec(t, BL_MODE_TRAIN, (int)o->batch, &t->exec, err);
+    if (code == BL_OK && (o->ranks > 1 || o->trace))
+        code =
+            bl_ranks_new(o->dist, t->exec, t->params, joint ? &t->joint_ranks : NULL, o->trace != NULL, &t->ranks, err);
+    if (code == BL_OK && o->ranks > 1 && !bl_train_detects(t))
+        code = bl_exec_bind(t->exec, "loss_gradient", bl_ranks_loss_gradient(t->ranks), err);
     if (code == BL_OK && t->others)
         code = bl_exec_bind(t->exec, "others", t->others, err);
     if (code == BL_OK && t->others)
@@ -207,20 +228,10 @@ void bl_trainer_clear(bl_trainer *t)
     bl_optim_free(t->optim);
     free(t->others);
     bl_exec_free(t->exec);
+    bl_ranks_free(t->ranks);
     bl_params_free(t->params);
     bl_dataset_free(t->dataset);
     *t = (bl_trainer){0};
-}
-
-static int run_batch(bl_exec *exec, const bl_batch *batch, float *loss, bl_error *err)
-{
-    int code = bl_exec_bind(exec, "images", batch->images, err);
-    if (code == BL_OK)
-        code = batch->targets ? bl_exec_bind(exec, "targets", batch->targets, err)
-                              : bl_exec_bind(exec, "labels", batch->labels, err);
-    if (code == BL_OK)
-        code = bl_exec_run(exec, err);
-    return code == BL_OK ? bl_exec_read(exec, "loss", loss, 1, err) : code;
 }
 
 void bl_trainer_start_epoch(bl_trainer *t)
@@ -253,11 +264,15 @@ static bool next_batch(bl_trainer *t, int64_t k, bl_batch *out, bl_error *err)
     return true;
 }
 
-/* Runs one of a step's batches and takes its loss and gradients in. */
+/* Runs one of a step's batches and takes its loss and gradients in; the gradients are then those of all ranks. */
 static int take_batch(bl_trainer *t, const bl_batch *batch, bl_train_step *out, bl_error *err)
 {
     float loss;
-    int code = run_batch(t->exec, batch, &loss, err);
+    if (t->ranks)
+        bl_ranks_begin(t->ranks, batch->n, batch->n_whole);
+    int code = bl_train_run_batch(t->exec, batch, &loss, err);
+    if (code == BL_OK && t->ranks)
+        code = bl_ranks_finish(t->ranks, err);
     if (code == BL_OK && bl_train_detects(t))
         code = take_parts(t, out, &loss, err);
     if (code != BL_OK)
@@ -265,7 +280,7 @@ static int take_batch(bl_trainer *t, const bl_batch *batch, bl_train_step *out, 
     if (t->options->nominal_batch > 0)
         bl_optim_accumulate(t->optim, 1);
     else if (t->options->accumulate > 1)
-        bl_optim_accumulate(t->optim, batch->n);
+        bl_optim_accumulate(t->optim, batch->n_whole);
     out->n += batch->n;
     out->n_dropped += batch->n_dropped;
     out->wait_ns += batch->wait_ns;
@@ -286,6 +301,49 @@ static void update(bl_trainer *t, int64_t batches)
         bl_ema_update(t->ema);
 }
 
+/* Losses and counts of all ranks, and whether one of them is to stop. */
+static int join_step(const bl_trainer *t, bl_train_step *out, bl_error *err)
+{
+    const bl_train_options *o = t->options;
+    double share = (double)o->batch / (double)o->global_batch;
+    double sums[BL_RANKS_JOINED] = {out->n,
+                                    out->loss,
+                                    out->n_dropped,
+                                    out->stopped,
+                                    out->parts[0] * share,
+                                    out->parts[1] * share,
+                                    out->parts[2] * share};
+    int code = bl_ranks_join(t->ranks, sums, 7, err);
+    out->n = (int)sums[0];
+    out->loss = sums[1];
+    out->n_dropped = (int)sums[2];
+    out->stopped = sums[3] > 0;
+    for (int k = 0; k < 3; k++)
+        out->parts[k] = sums[4 + k];
+    return code;
+}
+
+int bl_trainer_align(bl_trainer *t, bl_error *err)
+{
+    bl_dist *dist = t->options->dist;
+    if (t->options->ranks == 1)
+        return BL_OK;
+    int64_t least = t->step, most = -t->step;
+    int code = bl_ranks_align(t->ranks, err);
+    if (code == BL_OK)
+        code = bl_dist_min(dist, &least, err);
+    if (code == BL_OK)
+        code = bl_dist_min(dist, &most, err);
+    if (code == BL_OK && (least != t->step || -most != t->step))
+        code = BL_FAIL(err, BL_ERR_USAGE,
+                       "rank %d stands at step %lld, but others at %lld: is the checkpoint where all can read it?",
+                       t->options->rank, (long long)t->step, (long long)(least != t->step ? least : -most));
+    if (code == BL_OK)
+        code = bl_dist_broadcast(dist, bl_params_value_slab(t->params), bl_params_whole_count(t->params), err);
+    bl_params_touch(t->params);
+    return code;
+}
+
 bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
 {
     bl_batch batch;
@@ -296,6 +354,9 @@ bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
             return false;
     if (k == 0 || (err && err->code != BL_OK))
         return false;
+    out->stopped = t->stop && *t->stop;
+    if (t->options->ranks > 1 && join_step(t, out, err) != BL_OK)
+        return false;
     update(t, k);
     t->step++;
     t->batch += k;
@@ -303,49 +364,25 @@ bool bl_trainer_step(bl_trainer *t, bl_train_step *out, bl_error *err)
     return true;
 }
 
-static int64_t count_hits(const float *logits, const int32_t *labels, int n, int n_classes)
+/* Running statistics are each rank's own until here, unless batch normalisation is synchronised. */
+static int share_statistics(bl_trainer *t, bl_error *err)
 {
-    int64_t hits = 0;
-    for (int i = 0; i < n; i++) {
-        const float *row = logits + (size_t)i * (size_t)n_classes;
-        int largest = 0;
-        for (int k = 1; k < n_classes; k++)
-            if (row[k] > row[largest])
-                largest = k;
-        hits += labels[i] == largest;
-    }
-    return hits;
+    int64_t learnt = bl_params_slab_count(t->params), whole = bl_params_whole_count(t->params);
+    int code = bl_dist_broadcast(t->options->dist, bl_params_value_slab(t->params) + learnt, whole - learnt, err);
+    bl_params_touch(t->params);
+    return code;
 }
 
-static int evaluate_all(bl_exec *exec, bl_loader *loader, int batch_size, int n_classes, const volatile int *stop,
-                        bl_evaluation *out, bl_error *err)
+/* A classifier's test is shared out among the ranks; a detector's, whose score wants all boxes in one place, is made by
+ * each of them. */
+static int test_with(bl_trainer *t, bl_exec *exec, bl_loader *loader, int batch, const volatile int *stop,
+                     bl_evaluation *out, bl_error *err)
 {
-    size_t n_logits = (size_t)batch_size * (size_t)n_classes;
-    float *logits = bl_calloc(n_logits, sizeof *logits);
-    int code = logits ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory to evaluate");
-    double loss_sum = 0;
-    int64_t hits = 0;
-    bl_batch batch;
-    bl_loader_start_epoch(loader, 0);
-    while (code == BL_OK && bl_loader_next(loader, &batch, err)) {
-        float loss;
-        code = run_batch(exec, &batch, &loss, err);
-        if (code == BL_OK)
-            code = bl_exec_read(exec, "logits", logits, (int64_t)n_logits, err);
-        if (code == BL_OK && stop && *stop)
-            code = BL_ERR_INTERRUPTED;
-        if (code != BL_OK)
-            break;
-        loss_sum += (double)loss * batch.n;
-        hits += count_hits(logits, batch.labels, batch.n, n_classes);
-        out->n += batch.n;
-    }
-    if (code == BL_OK && err && err->code != BL_OK)
-        code = err->code;
-    out->top1 = out->n > 0 ? (double)hits / (double)out->n : 0;
-    out->loss = out->n > 0 ? loss_sum / (double)out->n : 0;
-    free(logits);
-    return code;
+    int code = t->options->ranks > 1 ? share_statistics(t, err) : BL_OK;
+    if (code != BL_OK)
+        return code;
+    return bl_train_detects(t) ? bl_train_evaluate_detector(t, exec, loader, batch, stop, out, err)
+                               : bl_train_evaluate_classifier(t, exec, loader, batch, stop, out, err);
 }
 
 int bl_trainer_evaluate(bl_trainer *t, const volatile int *stop, bl_evaluation *out, bl_error *err)
@@ -353,13 +390,19 @@ int bl_trainer_evaluate(bl_trainer *t, const volatile int *stop, bl_evaluation *
     const bl_train_options *o = t->options;
     bl_exec *exec = NULL;
     bl_loader *loader = NULL;
+    int64_t largest = (o->global_batch + o->ranks - 1) / o->ranks; /* rank 0's: the same on all */
     bl_loader_options options = {.split = BL_SPLIT_TEST,
-                                 .batch = o->batch < EVAL_BATCH_MAX ? (int)o->batch : EVAL_BATCH_MAX,
+                                 .batch = largest < EVAL_BATCH_MAX ? (int)largest : EVAL_BATCH_MAX,
                                  .size = (int)o->image_size,
                                  .augment = BL_AUGMENT_NONE,
                                  .n_workers = (int)o->workers,
                                  .seed = (uint64_t)o->seed,
                                  .boxes_per_image = BL_BOXES_PER_IMAGE};
+    if (!bl_train_detects(t)) {
+        options.ranks = o->ranks;
+        options.rank = o->rank;
+        options.whole_batch = options.batch * o->ranks;
+    }
     *out = (bl_evaluation){0};
     /* Made anew each time: kept, its memory would count against every training step. */
     int code = bl_trainer_make_exec(t, BL_MODE_EVAL, options.batch, &exec, err);
@@ -368,8 +411,7 @@ int bl_trainer_evaluate(bl_trainer *t, const volatile int *stop, bl_evaluation *
     if (t->ema)
         bl_ema_swap(t->ema);
     if (code == BL_OK)
-        code = bl_train_detects(t) ? bl_train_evaluate_detector(t, exec, loader, options.batch, stop, out, err)
-                                   : evaluate_all(exec, loader, options.batch, t->n_classes, stop, out, err);
+        code = test_with(t, exec, loader, options.batch, stop, out, err);
     if (t->ema)
         bl_ema_swap(t->ema);
     bl_loader_free(loader);

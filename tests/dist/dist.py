@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Runs tests/dist/ranks.c alone and as 2 and 4 ranks. usage: dist.py PROGRAM"""
+"""Runs tests/dist/ranks.c alone and as 2 and 4 ranks, tests/dist/train.c as 2 and 4. usage: dist.py RANKS TRAIN"""
 import os
 import shutil
 import subprocess
 import sys
 import unittest
 
-PROGRAM = sys.argv.pop(1)
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+PROGRAM, TRAIN = sys.argv.pop(1), sys.argv.pop(1)
+ENV = dict(os.environ, OMP_WAIT_POLICY='passive', OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
 
 
-def run(ranks, *args):
-    return subprocess.run(['mpirun', '-np', str(ranks), '--oversubscribe', PROGRAM, *args], env=ENV, capture_output=True,
-                          text=True, timeout=120)
+def run(ranks, *command):
+    return subprocess.run(['mpirun', '-np', str(ranks), '--oversubscribe', *command], env=ENV, capture_output=True, text=True,
+                          timeout=120)
 
 
 class Ranks(unittest.TestCase):
@@ -23,14 +23,23 @@ class Ranks(unittest.TestCase):
     def test_as_many(self):
         for ranks in 1, 2, 4:
             with self.subTest(ranks):
-                done = run(ranks)
+                done = run(ranks, PROGRAM)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(sorted(done.stdout.split('\n')[:-1]), [f'ok {r} of {ranks}' for r in range(ranks)])
 
     def test_one_that_fails_ends_all(self):
-        done = run(3, 'fail')
+        done = run(3, PROGRAM, 'fail')
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertNotIn('ok', done.stdout)
+
+    def test_they_train_as_one(self):
+        for ranks in 2, 4:
+            with self.subTest(ranks):
+                done = run(ranks, TRAIN)
+                print(done.stdout)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                said = sorted(line for line in done.stdout.splitlines() if line.startswith('ok'))
+                self.assertEqual(said, [f'ok {r} of {ranks}' for r in range(ranks)])
 
 
 if __name__ == '__main__':

@@ -16,7 +16,7 @@ int bl_cpu_allowed_threads(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-static int open_cpu(int n_threads, bl_precision precision, void **state, bl_error *err)
+static int open_cpu(int n_threads, bl_precision precision, const bl_joint *joint, void **state, bl_error *err)
 {
     bl_cpu *cpu = bl_calloc(1, sizeof *cpu);
     if (!cpu)
@@ -31,6 +31,7 @@ static int open_cpu(int n_threads, bl_precision precision, void **state, bl_erro
         return code;
     }
     cpu->precision = precision;
+    cpu->joint = joint;
     cpu->block = bl_dnnl_preferred_block(cpu->dnnl);
     *state = cpu;
     return BL_OK;
@@ -105,6 +106,12 @@ static bool has_kernel(const bl_graph *graph, const bl_node *node)
     return !(batch || layer) || image || rows;
 }
 
+static bool joint_without_kernel(const bl_cpu *cpu, const bl_graph *graph, const bl_node *node)
+{
+    bool batch = node->op == &bl_op_norm_act || node->op == &bl_op_norm_act_grad;
+    return cpu->joint && batch && !has_kernel(graph, node);
+}
+
 int bl_cpu_lower(void *state, const bl_graph *graph, const bl_node *node, bl_kernel **out, bl_error *err)
 {
     static const struct {
@@ -133,6 +140,8 @@ int bl_cpu_lower(void *state, const bl_graph *graph, const bl_node *node, bl_ker
         {&bl_op_detection_loss_grad, bl_cpu_lower_detect},
     };
     int code = check_extents(graph, node, err);
+    if (code == BL_OK && joint_without_kernel(state, graph, node))
+        code = BL_FAIL(err, BL_ERR_USAGE, "only the batch normalisation of images can be taken over several processes");
     if (code == BL_OK && !has_kernel(graph, node))
         return bl_cpu_lower_reference(graph, node, out, err);
     bl_cpu_kernel *kernel = code == BL_OK ? bl_calloc(1, sizeof *kernel) : NULL;

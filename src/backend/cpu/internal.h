@@ -10,6 +10,7 @@ typedef struct bl_cpu {
     bl_dnnl *dnnl;
     int block; /* channels a block in images */
     bl_precision precision;
+    const bl_joint *joint; /* or NULL */
 } bl_cpu;
 
 bool bl_cpu_is_depthwise(const bl_graph *graph, const bl_node *node);
@@ -29,6 +30,7 @@ struct bl_cpu_kernel {
     bl_k_shape image; /* the node's main image: input 0, or for gradients of it the output */
     size_t count;     /* floats of it */
     bl_dnnl_conv *conv;
+    const bl_joint *joint;   /* of a batch normalisation, or NULL */
     int threads;             /* that its scratch has room for, where each has its own */
     uint64_t params_version; /* of the kept weights */
     bool ran;

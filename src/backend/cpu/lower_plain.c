@@ -59,7 +59,12 @@ RUN(run_gate_grad)
 RUN(run_dropout)
 {
     const bl_dropout_attrs *a = &self(base)->node->attrs.dropout;
-    bl_k_dropout dropout = {.p = a->p, .stream = a->stream, .seed = base->seed, .step = base->step};
+    const bl_shape *x = &self(base)->graph->values[self(base)->node->in[0]].shape;
+    bl_k_dropout dropout = {.p = a->p,
+                            .stream = a->stream,
+                            .seed = base->seed,
+                            .step = base->step,
+                            .first = base->first_sample * (uint64_t)(bl_shape_count(x) / x->dim[0])};
     bl_k_dropout_apply(&self(base)->image, &dropout, in[0], out[0]);
     return BL_OK;
 }
@@ -235,7 +240,8 @@ static bl_k_shape by_samples(const bl_cpu_kernel *k)
 RUN(run_drop_path)
 {
     const bl_dropout_attrs *a = &self(base)->node->attrs.dropout;
-    bl_k_dropout dropout = {.p = a->p, .stream = a->stream, .seed = base->seed, .step = base->step};
+    bl_k_dropout dropout = {
+        .p = a->p, .stream = a->stream, .seed = base->seed, .step = base->step, .first = base->first_sample};
     bl_k_drop_path(&self(base)->image, &dropout, in[0], out[0]);
     return BL_OK;
 }

@@ -52,7 +52,8 @@ static int narrow(const side *s, const double *from, float *out, bl_error *err)
 static int run(bl_kernel *kernel, void *const *in, void *const *out, void *scratch, bl_error *err)
 {
     reference_kernel *k = (reference_kernel *)kernel;
-    bl_ref_call call = {.node = &k->node, .seed = kernel->seed, .step = kernel->step};
+    bl_ref_call call = {
+        .node = &k->node, .seed = kernel->seed, .step = kernel->step, .first_sample = kernel->first_sample};
     for (int i = 0; i < k->node.n_in; i++) {
         if (!k->in[i].present)
             continue;

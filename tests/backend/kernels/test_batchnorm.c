@@ -308,17 +308,61 @@ static void test_differences(void **state)
     for_cases("differences", check_differences);
 }
 
+/* A batch in two parts, of unequal sizes where that can be, is the batch. */
+static void check_parts(const void *argument)
+{
+    bn_data d;
+    make(argument, &d);
+    if (d.s.n < 2)
+        return;
+    double *sums = kt_doubles(2 * d.channels), *both = kt_doubles(2 * d.channels);
+    double *dx = kt_doubles(d.count), *dgamma = kt_doubles(d.channels), *dbeta = kt_doubles(d.channels);
+    double count = (double)d.count / (double)d.channels;
+    bl_k_shape part[2] = {d.s, d.s};
+    part[0].n = 1;
+    part[1].n = d.s.n - 1;
+    size_t at[2] = {0, bl_k_count(&part[0])};
+    for (int p = 0; p < 2; p++) {
+        bl_k_bn_stats(&part[p], d.x_blocked + at[p], d.mean, d.var, d.scratch);
+        bl_k_bn_part_sums(&part[p], d.mean, d.var, sums);
+        for (size_t i = 0; i < 2 * d.channels; i++)
+            both[i] = (p > 0 ? both[i] : 0) + sums[i];
+    }
+    bl_k_bn_whole_stats(d.s.c, both, count, d.mean, d.var);
+    kt_same("mean of parts", d.channels, d.mean, d.true_mean, tolerance_of(&d));
+    kt_same("variance of parts", d.channels, d.var, d.true_var, tolerance_of(&d));
+    give_stats(&d);
+    bl_k_bn_dy dy = {.dy = d.dy_blocked};
+    expected_gradients(&d, &dy, dx, dgamma, dbeta);
+    for (int p = 0; p < 2; p++) {
+        dy.dy = d.dy_blocked + at[p];
+        bl_k_bn_grad_sums(&part[p], &d.norm, d.x_blocked + at[p], &dy, sums, d.dgamma, d.dbeta, d.scratch);
+        for (size_t i = 0; i < 2 * d.channels; i++)
+            both[i] = (p > 0 ? both[i] : 0) + sums[i];
+        for (size_t c = 0; c < d.channels; c++)
+            assert_true(d.dbeta[c] == (float)sums[c] && d.dgamma[c] == (float)sums[d.channels + c]);
+    }
+    for (int p = 0; p < 2; p++) {
+        dy.dy = d.dy_blocked + at[p];
+        bl_k_bn_grad_apply(&part[p], &d.norm, d.x_blocked + at[p], &dy, both, count, d.dx + at[p]);
+    }
+    kt_same_blocked("dx of parts", &d.s, d.dx, dx, tolerance_of(&d));
+}
+
+static void test_parts(void **state)
+{
+    for_cases("parts", check_parts);
+}
+
 /* PyTorch's rule: the running variance follows the unbiased one, except where that has no meaning. */
 static void test_track(void **state)
 {
-    bl_k_shape shape = {.n = 2, .c = 2, .h = 1, .w = 2, .block = 8};
     float mean[2] = {1, -2}, var[2] = {3, 6}, running_mean[2] = {0, 2}, running_var[2] = {1, 1};
-    bl_k_bn_track(&shape, 0.25f, mean, var, running_mean, running_var);
+    bl_k_bn_track(2, 4, 0.25f, mean, var, running_mean, running_var);
     const double means[2] = {0.25, 1}, vars[2] = {0.75 + 0.25 * 4, 0.75 + 0.25 * 8};
     kt_same("running mean", 2, running_mean, means, 1e-7);
     kt_same("running var", 2, running_var, vars, 1e-7);
-    shape = (bl_k_shape){.n = 1, .c = 2, .h = 1, .w = 1, .block = 8};
-    bl_k_bn_track(&shape, 1, mean, var, running_mean, running_var);
+    bl_k_bn_track(2, 1, 1, mean, var, running_mean, running_var);
     assert_float_equal(running_var[0], 3, 1e-6);
 }
 
@@ -327,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stats), cmocka_unit_test(test_apply),       cmocka_unit_test(test_train),
         cmocka_unit_test(test_grad),  cmocka_unit_test(test_differences), cmocka_unit_test(test_track),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,12 +70,30 @@ void bl_k_bn_stats(const bl_k_shape *shape, const float *x, float *mean, float *
         merge_stats(shape, cb, scratch, mean, var);
 }
 
-void bl_k_bn_track(const bl_k_shape *shape, float momentum, const float *mean, const float *var, float *running_mean,
+/* Sums of x and of x^2. The means are subtracted again as they were put in, so that a large one costs no digits. */
+void bl_k_bn_part_sums(const bl_k_shape *shape, const float *mean, const float *var, double *sums)
+{
+    double count = (double)shape->n * (double)bl_k_pixels(shape);
+    for (int c = 0; c < shape->c; c++) {
+        sums[c] = count * (double)mean[c];
+        sums[shape->c + c] = count * ((double)var[c] + (double)mean[c] * (double)mean[c]);
+    }
+}
+
+void bl_k_bn_whole_stats(int c, const double *sums, double count, float *mean, float *var)
+{
+    for (int i = 0; i < c; i++) {
+        double m = sums[i] / count;
+        mean[i] = (float)m;
+        var[i] = (float)fmax(0, sums[c + i] / count - m * m);
+    }
+}
+
+void bl_k_bn_track(int channels, double n, float momentum, const float *mean, const float *var, float *running_mean,
                    float *running_var)
 {
-    double n = (double)shape->n * (double)bl_k_pixels(shape);
     float unbiased = (float)(n > 1 ? n / (n - 1) : 1);
-    for (int c = 0; c < shape->c; c++) {
+    for (int c = 0; c < channels; c++) {
         running_mean[c] += momentum * (mean[c] - running_mean[c]);
         running_var[c] += momentum * (unbiased * var[c] - running_var[c]);
     }
@@ -161,29 +179,40 @@ static void sum_tile(const bn_grad *g, const bl_k_bn_block *bn, int n, int cb)
 }
 
 /* dx = gamma inv_std (g - sum_g / N - xhat sum_gx / N) = a g + b (x - mean) + c. */
+static void take_sums(const bn_grad *g, size_t c, int i, double sum_g, double sum_gx, double count, bl_k_bn_block *bn)
+{
+    double a = (g->norm->gamma ? (double)g->norm->gamma[c] : 1) * (double)bn->inv_std[i];
+    bn->a[i] = (float)a;
+    bn->b[i] = (float)(-a * (double)bn->inv_std[i] * sum_gx / count);
+    bn->c[i] = (float)(-a * sum_g / count);
+}
+
+static void add_tiles(const bn_grad *g, size_t c, double *sum_g, double *sum_gx)
+{
+    size_t padded = (size_t)bl_k_padded_c(g->shape);
+    *sum_g = *sum_gx = 0;
+    for (int n = 0; n < g->shape->n; n++) {
+        *sum_g += (double)g->partial[(size_t)n * padded + c];
+        *sum_gx += (double)g->partial[(size_t)(g->shape->n + n) * padded + c];
+    }
+    if (g->dgamma)
+        g->dgamma[c] = (float)*sum_gx;
+    if (g->dbeta)
+        g->dbeta[c] = (float)*sum_g;
+}
+
 static void finish_block(const bn_grad *g, int cb, bl_k_bn_block *bn)
 {
     const bl_k_shape *s = g->shape;
-    size_t padded = (size_t)bl_k_padded_c(s);
     double count = (double)s->n * (double)bl_k_pixels(s);
     for (int i = 0; i < s->block; i++) {
         bn->a[i] = bn->b[i] = bn->c[i] = 0;
         if (i >= bl_k_channels_in(s->c, s->block, cb))
             continue;
         size_t c = (size_t)(cb * s->block + i);
-        double sum_g = 0, sum_gx = 0;
-        for (int n = 0; n < s->n; n++) {
-            sum_g += (double)g->partial[(size_t)n * padded + c];
-            sum_gx += (double)g->partial[(size_t)(s->n + n) * padded + c];
-        }
-        if (g->dgamma)
-            g->dgamma[c] = (float)sum_gx;
-        if (g->dbeta)
-            g->dbeta[c] = (float)sum_g;
-        double a = (g->norm->gamma ? (double)g->norm->gamma[c] : 1) * (double)bn->inv_std[i];
-        bn->a[i] = (float)a;
-        bn->b[i] = (float)(-a * (double)bn->inv_std[i] * sum_gx / count);
-        bn->c[i] = (float)(-a * sum_g / count);
+        double sum_g, sum_gx;
+        add_tiles(g, c, &sum_g, &sum_gx);
+        take_sums(g, c, i, sum_g, sum_gx, count, bn);
     }
 }
 
@@ -251,4 +280,45 @@ void bl_k_bn_grad(const bl_k_shape *shape, const bl_k_norm *norm, const float *x
         grad_by_block(&g);
     else
         grad_by_tile(&g);
+}
+
+void bl_k_bn_grad_sums(const bl_k_shape *shape, const bl_k_norm *norm, const float *x, const bl_k_bn_dy *dy,
+                       double *sums, float *dgamma, float *dbeta, void *scratch)
+{
+    bn_grad g = {.shape = shape,
+                 .norm = norm,
+                 .tiles = bl_k_tiles_for(shape->block),
+                 .x = x,
+                 .dy = dy,
+                 .dgamma = dgamma,
+                 .dbeta = dbeta,
+                 .partial = scratch};
+    int blocks = bl_k_blocks(shape->c, shape->block);
+#pragma omp parallel for collapse(2) schedule(static)
+    for (int cb = 0; cb < blocks; cb++)
+        for (int n = 0; n < shape->n; n++) {
+            bl_k_bn_block bn;
+            prepare_block(&g, cb, &bn);
+            sum_tile(&g, &bn, n, cb);
+        }
+    for (int c = 0; c < shape->c; c++)
+        add_tiles(&g, (size_t)c, &sums[c], &sums[shape->c + c]);
+}
+
+void bl_k_bn_grad_apply(const bl_k_shape *shape, const bl_k_norm *norm, const float *x, const bl_k_bn_dy *dy,
+                        const double *sums, double count, float *dx)
+{
+    bn_grad g = {.shape = shape, .norm = norm, .tiles = bl_k_tiles_for(shape->block), .x = x, .dy = dy, .dx = dx};
+    int blocks = bl_k_blocks(shape->c, shape->block);
+#pragma omp parallel for collapse(2) schedule(static)
+    for (int cb = 0; cb < blocks; cb++)
+        for (int n = 0; n < shape->n; n++) {
+            bl_k_bn_block bn = {0};
+            prepare_block(&g, cb, &bn);
+            for (int i = 0; i < bl_k_channels_in(shape->c, shape->block, cb); i++) {
+                size_t c = (size_t)(cb * shape->block + i);
+                take_sums(&g, c, i, sums[c], sums[(size_t)shape->c + c], count, &bn);
+            }
+            apply_grad_to_tile(&g, &bn, n, cb);
+        }
 }

@@ -56,7 +56,7 @@ void bl_k_drop_path(const bl_k_shape *shape, const bl_k_dropout *dropout, const 
     for (int n = 0; n < shape->n; n++) {
         const float *from = x + (size_t)n * each;
         float *to = y + (size_t)n * each;
-        if (!bl_dropout_keeps(dropout->p, dropout->seed, dropout->step, dropout->stream, (uint64_t)n))
+        if (!bl_dropout_keeps(dropout->p, dropout->seed, dropout->step, dropout->stream, dropout->first + (uint64_t)n))
             memset(to, 0, each * sizeof *to);
         else
             for (size_t i = 0; i < each; i++)

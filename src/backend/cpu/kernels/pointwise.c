@@ -45,7 +45,7 @@ void bl_k_add(size_t count, const float *a, const float *b, float *y)
 
 bool bl_k_dropout_keeps(const bl_k_dropout *dropout, uint64_t element)
 {
-    return bl_dropout_keeps(dropout->p, dropout->seed, dropout->step, dropout->stream, element);
+    return bl_dropout_keeps(dropout->p, dropout->seed, dropout->step, dropout->stream, dropout->first + element);
 }
 
 void bl_k_dropout_apply(const bl_k_shape *shape, const bl_k_dropout *dropout, const float *x, float *y)

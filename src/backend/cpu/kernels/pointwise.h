@@ -20,6 +20,7 @@ typedef struct bl_k_dropout {
     float p; /* in [0, 1) */
     uint32_t stream;
     uint64_t seed, step;
+    uint64_t first; /* where the elements (of drop_path: the samples) begin in a larger batch */
 } bl_k_dropout;
 
 void bl_k_dropout_apply(const bl_k_shape *shape, const bl_k_dropout *dropout, const float *x, float *y);
