@@ -178,9 +178,12 @@ int main(void)
         {"convnext_tiny",
          "--image-size 32 --global-batch-size 8 --train-samples 16 --test-samples 12 --optimizer sgd --lr 0.05", 1e-5,
          1e-5, 1e-5, false},
+        /* A sum before a ReLU that is 0 but for rounding may have another sign, and its slope then differs. */
         {"resnet18",
          "--image-size 96 --global-batch-size 8 --train-samples 16 --test-samples 12 --sync-batch-norm --lr 0.0005",
-         1e-3, 2e-3, 2e-2, false},
+         3e-2, 2e-3, 2e-2, false},
+        {"resnet18", "--image-size 96 --global-batch-size 8 --train-samples 16 --test-samples 12 --lr 0.0005", 3e-2,
+         2e-3, 2e-2, true},
         /* Shares of 3 and 2, or 2, 1, 1, 1; at an epoch's end one more image than ranks or less. */
         {"tiny_cnn", "--global-batch-size 5 --train-samples 13 --test-samples 7 --sync-batch-norm --no-drop-last", 1e-5,
          1e-4, 1e-3, false},
