@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tests/dist/ranks.c alone and as 2 and 4 ranks, tests/dist/train.c as 2 and 4. usage: dist.py RANKS TRAIN"""
+"""Runs tests/dist/ranks.c alone and as 2 and 4 ranks, tests/dist/train.c as 2 and 4. usage: dist.py RANKS TRAIN [slow]"""
 import os
 import shutil
 import subprocess
@@ -7,12 +7,13 @@ import sys
 import unittest
 
 PROGRAM, TRAIN = sys.argv.pop(1), sys.argv.pop(1)
+SLOW = [sys.argv.pop(1)] if sys.argv[1:] == ['slow'] else []
 ENV = dict(os.environ, OMP_WAIT_POLICY='passive', OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
 
 
 def run(ranks, *command):
     return subprocess.run(['mpirun', '-np', str(ranks), '--oversubscribe', *command], env=ENV, capture_output=True, text=True,
-                          timeout=120)
+                          timeout=300)
 
 
 class Ranks(unittest.TestCase):
@@ -35,7 +36,7 @@ class Ranks(unittest.TestCase):
     def test_they_train_as_one(self):
         for ranks in 2, 4:
             with self.subTest(ranks):
-                done = run(ranks, TRAIN)
+                done = run(ranks, TRAIN, *SLOW)
                 print(done.stdout)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 said = sorted(line for line in done.stdout.splitlines() if line.startswith('ok'))
