@@ -9,6 +9,7 @@
 #include "lab/compare.h"
 #include "lab/compare_options.h"
 #include "lab/compare_pairs.h"
+#include "lab/confirm.h"
 #include "lab/interrupt.h"
 #include "lab/page_file.h"
 #include "lab/show.h"
@@ -200,6 +201,37 @@ static int run_fresh(const bl_compare_options *o, const bl_lab *lab, bl_sweep_sp
     return code;
 }
 
+static int run_confirm(const bl_compare_options *o, const bl_lab *lab, bool *failed, bl_error *err)
+{
+    bl_live live;
+    bl_live_init(&live, o->sweep.quiet);
+    bl_store *store = NULL;
+    int64_t id = 0;
+    bl_sweep_outcome outcome = {0};
+    int code = bl_store_open(o->sweep.db, BL_STORE_WRITE, &store, err);
+    if (code == BL_OK) {
+        bl_interrupt_install();
+        bl_confirm request = {.options = &o->sweep,
+                              .store = store,
+                              .launcher = lab->launcher,
+                              .live = &live,
+                              .sweep_id = o->confirm,
+                              .confidence = o->confidence,
+                              .budget_s = o->budget_s};
+        code = bl_confirm_run(&request, &id, &outcome, err);
+    }
+    if (id > 0) {
+        bl_live_say(&live, "");
+        bl_error report_error = {0};
+        int printed = print_stored(o, store, id, false, failed, code == BL_OK ? err : &report_error);
+        code = code == BL_OK ? printed : code;
+        if (code == BL_OK && !o->sweep.json)
+            say_end(o, id, &outcome, &live);
+    }
+    bl_store_close(store);
+    return code == BL_OK && outcome.interrupted ? BL_ERR_INTERRUPTED : code;
+}
+
 static int run_stored(const bl_compare_options *o, const bl_lab *lab, bl_sweep_spec *spec, bool *failed, bl_error *err)
 {
     bl_store *store = NULL;
@@ -227,8 +259,9 @@ int bl_cmd_compare(bl_lab *lab, int argc, char **argv)
                                 : o.sweep.verbose ? BL_LOG_VERBOSE
                                 : o.sweep.quiet   ? BL_LOG_QUIET
                                                   : BL_LOG_NORMAL);
-        code = o.sweep.resume || o.stored ? run_stored(&o, lab, &spec, &failed, &err)
-                                          : run_fresh(&o, lab, &spec, &failed, &err);
+        code = o.confirm > 0                ? run_confirm(&o, lab, &failed, &err)
+               : o.sweep.resume || o.stored ? run_stored(&o, lab, &spec, &failed, &err)
+                                            : run_fresh(&o, lab, &spec, &failed, &err);
     }
     bl_sweep_spec_clear(&spec);
     bl_compare_options_clear(&o);

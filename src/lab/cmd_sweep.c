@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "lab/begin.h"
 #include "lab/commands.h"
+#include "lab/confirm.h"
 #include "lab/interrupt.h"
 #include "lab/page_file.h"
 #include "lab/show.h"
@@ -42,13 +43,16 @@ static int print_result(const bl_sweep_options *o, bl_store *store, int64_t id, 
     return code;
 }
 
-static void say_end(const bl_sweep_options *o, int64_t id, const bl_sweep_outcome *outcome, bl_live *live)
+/* resumable: what an interrupt hit, the sweep or its confirmation. */
+static void say_end(const bl_sweep_options *o, int64_t id, int64_t resumable, const bl_sweep_outcome *outcome,
+                    bl_live *live)
 {
     char line[256];
     if (outcome->interrupted) {
         snprintf(line, sizeof line,
-                 "interrupted; all that was measured is kept. Go on with: batchlab sweep --resume %lld%s%s",
-                 (long long)id, strcmp(o->db, BL_SWEEP_DB) ? " --db " : "", strcmp(o->db, BL_SWEEP_DB) ? o->db : "");
+                 "interrupted; all that was measured is kept. Go on with: batchlab %s --resume %lld%s%s",
+                 resumable == id ? "sweep" : "compare", (long long)resumable,
+                 strcmp(o->db, BL_SWEEP_DB) ? " --db " : "", strcmp(o->db, BL_SWEEP_DB) ? o->db : "");
         bl_live_say(live, line);
     } else if (!o->json) {
         snprintf(line, sizeof line, "see it again: batchlab show %lld%s%s   as data: batchlab export %lld --format csv",
@@ -56,6 +60,25 @@ static void say_end(const bl_sweep_options *o, int64_t id, const bl_sweep_outcom
                  (long long)id);
         bl_live_say(live, line);
     }
+}
+
+/* *id: the sweep's, then the comparison's. */
+static int confirm(const bl_sweep_options *o, const bl_lab *lab, bl_store *store, int64_t *id, bl_live *live,
+                   bl_sweep_outcome *outcome, bl_error *err)
+{
+    bl_confirm request = {.options = o,
+                          .store = store,
+                          .launcher = lab->launcher,
+                          .live = live,
+                          .sweep_id = *id,
+                          .confidence = 0.95,
+                          .budget_s = -1};
+    bl_sweep_outcome more;
+    bl_live_say(live, "");
+    int code = bl_confirm_run(&request, id, &more, err);
+    outcome->interrupted = more.interrupted;
+    outcome->n_failed += more.n_failed;
+    return code;
 }
 
 static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec, bl_store *store, bl_error *err)
@@ -78,8 +101,11 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
                       .page = o->live,
                       .verbose = o->verbose};
     bl_sweep_outcome outcome;
+    int64_t resumable = id;
     code = bl_sweep_run(&sweep, &outcome, err);
     bl_live_erase(&live);
+    if (code == BL_OK && o->confirm && !outcome.interrupted)
+        code = confirm(o, lab, store, &resumable, &live, &outcome, err);
     if (outcome.n_ran == 0 && !o->resume && code != BL_OK) {
         /* Not one trial: an experiment without any would only be in the way. */
         bl_store_delete(store, id, NULL);
@@ -94,7 +120,7 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
         code = code == BL_OK ? printed : code;
     }
     if (code == BL_OK)
-        say_end(o, id, &outcome, &live);
+        say_end(o, id, resumable, &outcome, &live);
     if (code == BL_OK && outcome.interrupted)
         return BL_ERR_INTERRUPTED;
     return code == BL_OK && outcome.n_failed > 0 ? BL_ERR_FAILED : code;

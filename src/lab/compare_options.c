@@ -23,6 +23,7 @@ static const char compare_examples[] =
     "  batchlab compare --a './old --steps 50' --b './new --steps 50' --fail-if slower\n"
     "  batchlab compare -b 64 --a 'python3 old.py -b {batch}' --b 'python3 new.py -b {batch}'\n"
     "  batchlab compare 3 --baseline 128                  # judge what sweep 3 measured\n"
+    "  batchlab compare --confirm 3                       # the best of sweep 3 on fresh blocks\n"
     "  batchlab compare --resume                          # finish what was interrupted\n";
 
 static const char selftest_details[] =
@@ -55,7 +56,7 @@ enum { TABLE_MAX = BL_SWEEP_MAX_OPTIONS + 10 };
 
 static int compare_table(bl_compare_options *o, bl_option *table)
 {
-    static const char *const without[] = {"blocks", "resume", "margin", "until", NULL};
+    static const char *const without[] = {"blocks", "resume", "margin", "until", "confirm", NULL};
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to decide", NULL, 0, 0},
         {BL_OPT_STRING, 0, "a", "COMMAND", "One of two commands, read by /bin/sh; {batch} works where -b is given.",
@@ -66,6 +67,9 @@ static int compare_table(bl_compare_options *o, bl_option *table)
          "with "
          "each.",
          &o->baseline, 0, 0},
+        {BL_OPT_INT, 0, "confirm", "ID",
+         "Confirm the best case of sweep ID: run it and those near it (at most five) on fresh blocks.", &o->confirm, 1,
+         INT64_MAX},
         {BL_OPT_STRING, 0, "margin", "PERCENT", "Differences below this are of no practical importance (default: 1%).",
          &o->sweep.margin_text, 0, 0},
         {BL_OPT_STRING, 0, "confidence", "PERCENT", "Of all verdicts together (default: 95%).", &o->confidence_text, 0,
@@ -90,7 +94,7 @@ static int compare_table(bl_compare_options *o, bl_option *table)
 
 static int selftest_table(bl_compare_options *o, bl_option *table)
 {
-    static const char *const without[] = {"blocks", "resume", "batch", "param", "live", "until", NULL};
+    static const char *const without[] = {"blocks", "resume", "batch", "param", "live", "until", "confirm", NULL};
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to test", NULL, 0, 0},
         {BL_OPT_STRING, 'b', "batch", "N", "The batch size, where the command holds {batch}.", &o->sweep.batches, 0, 0},
@@ -109,7 +113,8 @@ static bl_command compare_command(const bl_option *table, int n)
         .summary = "Decides whether batch sizes, or two commands, differ in speed.",
         .usage = "-b LIST [options] -- COMMAND...\n       batchlab compare -b LIST --model NAME [options] [-- TRAINER "
                  "OPTIONS...]\n       batchlab compare --a COMMAND --b COMMAND [options]\n       batchlab compare ID "
-                 "[options]\n       batchlab compare --resume [ID] [options]",
+                 "[options]\n       batchlab compare --confirm ID [options]\n       batchlab compare --resume [ID] "
+                 "[options]",
         .details = compare_details,
         .examples = compare_examples,
         .options = table,
@@ -245,6 +250,17 @@ static int check_stored(const bl_compare_options *o, bl_error *err)
                 "give only -b, --baseline, --margin, --confidence and --fail-if with its number");
 }
 
+/* The sweep says what is run. */
+static int check_confirm(const bl_compare_options *o, bl_error *err)
+{
+    bl_error ignored = {0};
+    if (bl_sweep_options_check_resume(&o->sweep, &ignored) == BL_OK && !o->a && !o->b && !o->baseline &&
+        !o->sweep.resume && !o->stored && !o->sweep.live)
+        return BL_OK;
+    return fail(err, "--confirm runs what the sweep ran, and chooses the pairs itself",
+                "give only --margin, --confidence, --budget and --fail-if with it");
+}
+
 static int check_resumed(const bl_compare_options *o, bl_error *err)
 {
     int code = bl_sweep_options_check_resume(&o->sweep, err);
@@ -301,9 +317,10 @@ int bl_compare_options_parse(int argc, char **argv, bl_compare_options *o, bl_er
         if (code == BL_OK)
             code = bl_sweep_options_check_times(&o->sweep, err);
         if (code == BL_OK)
-            code = o->sweep.resume ? check_resumed(o, err)
-                   : o->stored     ? check_stored(o, err)
-                                   : check_fresh(o, true, err);
+            code = o->confirm > 0    ? check_confirm(o, err)
+                   : o->sweep.resume ? check_resumed(o, err)
+                   : o->stored       ? check_stored(o, err)
+                                     : check_fresh(o, true, err);
     }
     bl_options_result_clear(&result);
     return code;

@@ -28,6 +28,7 @@ typedef struct bl_compare_options {
     double budget_s;    /* below 0 where not given */
     unsigned fail_if;   /* the bits above */
     const char *stored; /* an experiment to judge as it is stored, or NULL */
+    int64_t confirm;    /* a sweep whose best case is to be confirmed; 0 */
     bool help;
 
     const char *confidence_text, *fail_if_text; /* as typed */

@@ -73,13 +73,23 @@ int bl_show_make(bl_store *store, int64_t id, bl_show_form form, const bl_report
 {
     bl_arena arena;
     bl_arena_init(&arena);
-    bl_experiment experiment;
-    bl_analysis analysis = {0};
+    bl_experiment experiment, fresh;
+    bl_analysis analysis = {0}, confirmation = {0};
+    int64_t confirmed_by = 0;
     int code = bl_store_load(store, id, true, &arena, &experiment, err);
     if (code == BL_OK)
         code = bl_analysis_compute(&experiment, &arena, &analysis, err);
     if (code == BL_OK)
+        code = bl_store_confirmation(store, id, &confirmed_by, err);
+    if (code == BL_OK && confirmed_by > 0)
+        code = bl_store_load(store, confirmed_by, true, &arena, &fresh, err);
+    if (code == BL_OK && confirmed_by > 0) {
+        code = bl_analysis_compute(&fresh, &arena, &confirmation, err);
+        analysis.confirmed_by = &confirmation;
+    }
+    if (code == BL_OK)
         code = bl_show_print(&analysis, form, style, out, err);
+    bl_analysis_clear(&confirmation);
     bl_analysis_clear(&analysis);
     bl_arena_clear(&arena);
     return code;

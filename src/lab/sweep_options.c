@@ -109,6 +109,11 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
         {BL_OPT_STRING, 0, "margin", "PERCENT", "Differences below this are of no practical importance (default: 1%).",
          &o->margin_text, 0, 0},
 
+        {BL_OPT_FLAG, 0, "confirm", NULL,
+         "Then compare the best case with those near it on fresh blocks, as a comparison of its own: the best of many "
+         "looks better than it is.",
+         &o->confirm, 0, 0},
+
         {BL_OPT_GROUP, 0, NULL, NULL, "Where to", NULL, 0, 0},
         {BL_OPT_STRING, 0, "db", "FILE", "The database of experiments (default: batchlab.db).", &o->db, 0, 0},
         {BL_OPT_STRING, 0, "name", "TEXT", "A name for the experiment.", &o->name, 0, 0},

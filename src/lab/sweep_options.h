@@ -41,6 +41,7 @@ typedef struct bl_sweep_options {
     const char *db;
     bool resume;
     int64_t resume_id; /* 0 = the latest unfinished one */
+    bool confirm;      /* compare the best with those near it, on fresh blocks */
     const char *keep_logs;
     const char *keep_outdir;
     const char *live; /* a web page that follows the sweep, or NULL */

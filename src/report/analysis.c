@@ -257,7 +257,7 @@ static int compare_with_best(bl_analysis *a, bl_error *err)
     return code;
 }
 
-/* ---- powers of two ---- */
+/* ---- groups of batch sizes ---- */
 
 /* Cases with the same values of all factors but batch lie n_others apart: batch varies slowest. */
 static int compute_group(bl_analysis *a, size_t group, size_t n_others, bl_arena *arena, bl_error *err)
@@ -275,8 +275,16 @@ static int compute_group(bl_analysis *a, size_t group, size_t n_others, bl_arena
     const char *label = strchr(a->cases[group].label, ' ');
     a->groups[group].label = n_others > 1 && label ? label + 1 : "";
     a->n_groups = group + 1;
-    return bl_neighbours_compute(batch, y, n_batches, a->n_blocks, BL_REPORT_LEVEL, a->experiment->margin,
-                                 &a->groups[group].neighbours, err);
+    bl_batch_group *g = &a->groups[group];
+    double margin = a->experiment->margin;
+    int code = bl_neighbours_compute(batch, y, n_batches, a->n_blocks, BL_REPORT_LEVEL, margin, &g->neighbours, err);
+    if (code == BL_OK)
+        code = bl_special_compute(BL_SPECIAL_POWERS_OF_TWO, batch, y, n_batches, a->n_blocks, BL_REPORT_LEVEL, margin,
+                                  &g->powers, err);
+    if (code == BL_OK)
+        code = bl_special_compute(BL_SPECIAL_MULTIPLES_OF_8, batch, y, n_batches, a->n_blocks, BL_REPORT_LEVEL, margin,
+                                  &g->eights, err);
+    return code == BL_OK ? bl_knee_compute(a, group, n_others, y, arena, &g->knee, err) : code;
 }
 
 int bl_analysis_compute(const bl_experiment *experiment, bl_arena *arena, bl_analysis *out, bl_error *err)

@@ -8,8 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "stats/contrast.h"
 #include "stats/neighbours.h"
+#include "stats/special.h"
 #include "stats/verdict.h"
 #include "store/experiment.h"
 
@@ -52,11 +54,24 @@ typedef struct bl_case_figure {
     bl_contrast against_best; /* ratio of seconds, this case over the best, inside blocks */
 } bl_case_figure;
 
-/* The neighbours of powers of two, for one combination of the other factors. */
-typedef struct bl_neighbours_group {
+/* The smallest batch size whose seconds per sample lie within the margin of the best one's (knee.c). */
+typedef struct bl_knee {
+    bool known;      /* at least two sizes have seconds per sample */
+    size_t best;     /* the case with the best throughput observed */
+    size_t at;       /* the smallest within the margin, by the estimates */
+    size_t low;      /* the smallest that is not shown to lie outside, by the interval of its ratio to the best */
+    size_t high;     /* the smallest that is shown to lie within */
+    bool has_limits; /* low and high are known: more than one block */
+    double level;    /* of the intervals that these rest on; each size by its own */
+} bl_knee;
+
+/* The batch sizes of one combination of the other factors. */
+typedef struct bl_batch_group {
     const char *label; /* "workers=2"; "" where batch is the only factor that varies */
     bl_neighbours neighbours;
-} bl_neighbours_group;
+    bl_special powers, eights;
+    bl_knee knee;
+} bl_batch_group;
 
 typedef struct bl_judged_pair {
     bl_case_pair pair;
@@ -73,16 +88,23 @@ typedef struct bl_analysis {
     double *seconds;      /* (case, block); NaN = none */
     size_t best;          /* the best observed case; n_cases where there is none */
     size_t n_blocks_done; /* blocks in which every case has run */
-    bl_neighbours_group *groups;
+    bl_batch_group *groups;
     size_t n_groups;
-    bl_verdict_rule rule;   /* of the verdicts */
-    bl_judged_pair *pairs;  /* of a comparison */
-    size_t n_pairs, n_open; /* open: not decided */
-    size_t n_blocks_judged; /* complete blocks, as far as open pairs need them */
+    bl_verdict_rule rule;                   /* of the verdicts */
+    bl_judged_pair *pairs;                  /* of a comparison */
+    size_t n_pairs, n_open;                 /* open: not decided */
+    size_t n_blocks_judged;                 /* complete blocks, as far as open pairs need them */
+    const struct bl_analysis *confirmed_by; /* the comparison that confirms this sweep, borrowed; NULL */
 } bl_analysis;
 
 /* One trial's figure; warmup = the steps dropped at least. Needs its steps. */
 int bl_trial_figure_compute(const bl_trial_record *trial, int64_t warmup, bl_trial_figure *out, bl_error *err);
+
+/* The sentence on the group's knee; nothing where it is not known. */
+void bl_knee_sentence(const bl_analysis *analysis, const bl_batch_group *group, bl_str *out);
+/* Of `group`, whose cases lie n_others apart; y: their seconds, (size, block). */
+int bl_knee_compute(const bl_analysis *analysis, size_t group, size_t n_others, const double *y, bl_arena *arena,
+                    bl_knee *out, bl_error *err);
 
 /* Needs the steps loaded. All memory but the neighbours' is the arena's; clear it in any case. */
 int bl_analysis_compute(const bl_experiment *experiment, bl_arena *arena, bl_analysis *out, bl_error *err);

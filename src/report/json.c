@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "report/confirmation.h"
 #include "report/noise_scales.h"
 #include "report/report.h"
 #include "report/warnings.h"
@@ -150,6 +151,43 @@ static json_t *powers_of_two(const bl_analysis *a)
     return array;
 }
 
+static json_t *special(const bl_analysis *a)
+{
+    json_t *array = json_array();
+    for (size_t g = 0; g < a->n_groups; g++) {
+        const bl_special *sets[] = {&a->groups[g].powers, &a->groups[g].eights};
+        for (size_t k = 0; k < BL_ARRAY_LEN(sets); k++) {
+            json_t *o = json_object();
+            set(o, "others", text(a->groups[g].label));
+            set(o, "sizes", text(k == 0 ? "powers_of_two" : "multiples_of_8"));
+            set(o, "n_sizes", json_integer((json_int_t)sets[k]->n_sizes));
+            set(o, "claim", text(claim_name(sets[k]->claim)));
+            set(o, "special_over_curve", sets[k]->n_sizes > 0 ? interval(&sets[k]->contrast.ratio) : NULL);
+            json_array_append_new(array, o);
+        }
+    }
+    return array;
+}
+
+static json_t *knees(const bl_analysis *a)
+{
+    json_t *array = json_array();
+    for (size_t g = 0; g < a->n_groups; g++) {
+        const bl_knee *k = &a->groups[g].knee;
+        if (!k->known)
+            continue;
+        json_t *o = json_object();
+        set(o, "others", text(a->groups[g].label));
+        set(o, "batch", json_integer(a->cases[k->at].batch));
+        set(o, "low", k->has_limits ? json_integer(a->cases[k->low].batch) : NULL);
+        set(o, "high", k->has_limits ? json_integer(a->cases[k->high].batch) : NULL);
+        set(o, "level", real(k->has_limits ? k->level : NAN));
+        set(o, "best", json_integer(a->cases[k->best].batch));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
 static json_t *verdicts(const bl_analysis *a)
 {
     json_t *array = json_array();
@@ -179,6 +217,25 @@ static json_t *verdicts(const bl_analysis *a)
         json_array_append_new(array, o);
     }
     return array;
+}
+
+/* Of a sweep that has been confirmed, and of the comparison that does so. */
+static json_t *confirmation(const bl_analysis *a)
+{
+    const bl_analysis *by = a->confirmed_by ? a->confirmed_by : a->experiment->comparison.confirms > 0 ? a : NULL;
+    if (!by)
+        return NULL;
+    bl_str sentence;
+    bl_str_init(&sentence);
+    bl_confirmation_sentence(by, &sentence);
+    json_t *o = json_object();
+    set(o, "experiment", json_integer(by->experiment->id));
+    set(o, "of", json_integer(by->experiment->comparison.confirms));
+    set(o, "found", text(bl_confirmation_name(bl_confirmation_of(by))));
+    set(o, "sentence", text(bl_str_text(&sentence)));
+    set(o, "verdicts", verdicts(by));
+    bl_str_clear(&sentence);
+    return o;
 }
 
 static int warnings(const bl_analysis *a, json_t *o, bl_error *err)
@@ -333,7 +390,10 @@ int bl_report_json(const bl_analysis *a, bool with_steps, bl_str *out, bl_error 
     set(o, "cases", cases);
     if (a->n_pairs > 0)
         set(o, "verdicts", verdicts(a));
+    set(o, "confirmation", confirmation(a));
     set(o, "powers_of_two", powers_of_two(a));
+    set(o, "special_sizes", special(a));
+    set(o, "knees", knees(a));
     for (size_t i = 0; i < a->experiment->n_trials; i++)
         json_array_append_new(trials, trial_object(a, i, with_steps));
     set(o, "trials", trials);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "report/confirmation.h"
 #include "report/format.h"
 #include "report/warnings.h"
 #include "stats/steady.h"
@@ -87,12 +88,47 @@ static void note_best(const bl_analysis *a, const bl_report_style *style, bl_str
 {
     if (a->best == a->n_cases || a->n_cases < 2)
         return;
-    char text[400];
-    snprintf(text, sizeof text,
-             "vs best: differences inside blocks, from %s, the best observed here. The best of %zu looks better than "
-             "it is; only fresh blocks confirm it.",
-             a->cases[a->best].label, a->n_cases);
-    bl_format_paragraph(text, style, out);
+    bl_str text;
+    bl_str_init(&text);
+    bl_str_printf(&text, "vs best: differences inside blocks, from %s, the best observed here.",
+                  a->cases[a->best].label);
+    if (!a->confirmed_by)
+        bl_str_printf(&text,
+                      " The best of %zu looks better than it is; only fresh blocks confirm it (batchlab compare "
+                      "--confirm %lld).",
+                      a->n_cases, (long long)a->experiment->id);
+    bl_format_paragraph(bl_str_text(&text), style, out);
+    bl_str_clear(&text);
+}
+
+static void note_pairs(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    bl_str text;
+    bl_str_init(&text);
+    for (size_t p = 0; p < a->n_pairs; p++) {
+        bl_str_reset(&text);
+        bl_verdict_sentence(&a->pairs[p].verdict, a->pairs[p].a, a->pairs[p].b, a->per_run, &a->rule, &text);
+        bl_format_paragraph(bl_str_text(&text), style, out);
+    }
+    bl_str_clear(&text);
+}
+
+/* Of a sweep: what a later comparison found of its best case. */
+static void note_confirmation(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    const bl_analysis *by = a->confirmed_by;
+    if (!by || by->n_pairs == 0)
+        return;
+    bl_str text;
+    bl_str_init(&text);
+    bl_str_append_c(out, '\n');
+    bl_confirmation_sentence(by, &text);
+    bl_str_printf(&text, " (Experiment %lld.)", (long long)by->experiment->id);
+    if (by->pairs[0].pair.a != a->best)
+        bl_str_append(&text, " Since then the sweep has another best case.");
+    bl_format_paragraph(bl_str_text(&text), style, out);
+    bl_str_clear(&text);
+    note_pairs(by, style, out);
 }
 
 static void note_failures(const bl_analysis *a, const bl_report_style *style, bl_str *out)
@@ -125,17 +161,36 @@ static void note_unsteady(const bl_analysis *a, const bl_report_style *style, bl
     bl_format_paragraph(text, style, out);
 }
 
-static void note_powers(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+static void add_paragraph(const bl_batch_group *group, const char *sentence, const bl_report_style *style, bl_str *out)
 {
+    bl_str text;
+    bl_str_init(&text);
+    if (group->label[0])
+        bl_str_printf(&text, "%s: ", group->label);
+    bl_str_append(&text, sentence);
+    bl_format_paragraph(bl_str_text(&text), style, out);
+    bl_str_clear(&text);
+}
+
+/* What the batch sizes have to say, for each combination of the other factors. */
+static void note_groups(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    bl_str text;
+    bl_str_init(&text);
     for (size_t g = 0; g < a->n_groups; g++) {
-        bl_str text;
-        bl_str_init(&text);
-        if (a->groups[g].label[0])
-            bl_str_printf(&text, "%s: ", a->groups[g].label);
-        bl_str_append(&text, a->groups[g].neighbours.sentence);
-        bl_format_paragraph(bl_str_text(&text), style, out);
-        bl_str_clear(&text);
+        const bl_batch_group *group = &a->groups[g];
+        bl_str_reset(&text);
+        bl_special_sentence(&group->powers, &group->eights, BL_REPORT_LEVEL, a->experiment->margin, &text);
+        if (text.len == 0 || group->neighbours.len > 0)
+            add_paragraph(group, group->neighbours.sentence, style, out);
+        if (text.len > 0)
+            add_paragraph(group, bl_str_text(&text), style, out);
+        bl_str_reset(&text);
+        bl_knee_sentence(a, group, &text);
+        if (text.len > 0)
+            add_paragraph(group, bl_str_text(&text), style, out);
     }
+    bl_str_clear(&text);
 }
 
 /* The verdicts come first: they are what was asked for. */
@@ -143,11 +198,11 @@ static void note_verdicts(const bl_analysis *a, const bl_report_style *style, bl
 {
     bl_str text;
     bl_str_init(&text);
-    for (size_t p = 0; p < a->n_pairs; p++) {
-        bl_str_reset(&text);
-        bl_verdict_sentence(&a->pairs[p].verdict, a->pairs[p].a, a->pairs[p].b, a->per_run, &a->rule, &text);
+    if (a->experiment->comparison.confirms > 0) {
+        bl_confirmation_sentence(a, &text);
         bl_format_paragraph(bl_str_text(&text), style, out);
     }
+    note_pairs(a, style, out);
     bl_str_reset(&text);
     bl_str_printf(&text, "Judged with a margin of %g %%, at %g %% confidence over", 100 * a->rule.margin,
                   100 * a->rule.confidence);
@@ -187,7 +242,8 @@ void bl_report_notes(const bl_analysis *a, const bl_report_style *style, bl_str 
     if (a->n_pairs > 0)
         note_verdicts(a, style, out);
     else
-        note_powers(a, style, out);
+        note_groups(a, style, out);
+    note_confirmation(a, style, out);
     bl_str_append_c(out, '\n');
     note_source(a, style, out);
     note_steps(a, style, out);

@@ -104,6 +104,25 @@ static void title_of(const bl_experiment *e, bl_str *out)
 
 /* ---- the top ---- */
 
+/* Special sizes against the curve, and the knee. */
+static void add_more(const bl_analysis *a, const bl_batch_group *group, bl_str *out)
+{
+    bl_str text;
+    for (int i = 0; i < 2; i++) {
+        bl_str_init(&text);
+        if (i == 0)
+            bl_special_sentence(&group->powers, &group->eights, BL_REPORT_LEVEL, a->experiment->margin, &text);
+        else
+            bl_knee_sentence(a, group, &text);
+        if (text.len > 0) {
+            bl_str_append(out, "<p>");
+            bl_markup_text(out, bl_str_text(&text));
+            bl_str_append(out, "</p>\n");
+        }
+        bl_str_clear(&text);
+    }
+}
+
 static void answer(const bl_analysis *a, bl_str *out)
 {
     char rate[32];
@@ -124,6 +143,7 @@ static void answer(const bl_analysis *a, bl_str *out)
         }
         bl_markup_text(out, a->groups[g].neighbours.sentence);
         bl_str_append(out, "</p>\n");
+        add_more(a, &a->groups[g], out);
     }
     if (a->best == a->n_cases)
         return;

@@ -14,7 +14,7 @@ typedef struct bl_report_style {
     int width;  /* columns; 0 = 80 */
 } bl_report_style;
 
-/* What is said to people: the table, the plot, the sentence on powers of two, what the figures are and are not. */
+/* What is said to people: the table, the plot, the sentences on powers of two and the knee, what the figures are. */
 void bl_report_text(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 void bl_report_table(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 /* Throughput over batch size, a line a case, with its interval. Nothing where no case has a figure. */

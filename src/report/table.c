@@ -107,8 +107,14 @@ void bl_report_table(const bl_analysis *a, const bl_report_style *style, bl_str 
     bl_grid_add(&grid, "peak memory");
     bl_grid_add(&grid, "trials");
     bl_grid_add(&grid, "outcome");
-    for (size_t c = 0; c < a->n_cases; c++)
+    size_t n_rows = 0, best_row = 0; /* a comparison may have cases that it does not run */
+    for (size_t c = 0; c < a->n_cases; c++) {
+        if (a->n_pairs > 0 && a->cases[c].n_trials == 0)
+            continue;
         add_row(a, c, &grid);
-    bl_grid_print(&grid, style, a->best < a->n_cases ? a->best + 1 : 0, out);
+        n_rows++;
+        best_row = c == a->best ? n_rows : best_row;
+    }
+    bl_grid_print(&grid, style, best_row, out);
     bl_grid_clear(&grid);
 }

@@ -21,6 +21,7 @@
 typedef struct view {
     const bl_analysis *a;
     size_t n_blocks;  /* up to the last with a figure */
+    size_t n_cases;   /* with a figure */
     double *residual; /* (case, block): ln of the figure less what case and block have in common; NaN */
     double *level;    /* (block): the blocks' own level; NaN where fewer than half of the cases have a figure */
 } view;
@@ -41,6 +42,7 @@ static void fill_view(view *v)
     const bl_analysis *a = v->a;
     for (size_t c = 0; c < a->n_cases; c++) {
         double sum = 0, n = 0;
+        v->n_cases += a->cases[c].n_with_figure > 0;
         for (size_t b = 0; b < a->n_blocks; b++)
             if (!isnan(log_figure(a, c, b))) {
                 sum += log_figure(a, c, b);
@@ -57,7 +59,7 @@ static void fill_view(view *v)
                 sum += v->residual[c * a->n_blocks + b];
                 n++;
             }
-        v->level[b] = 2 * n >= (double)a->n_cases && n > 0 ? sum / n : NAN;
+        v->level[b] = 2 * n >= (double)v->n_cases && n > 0 ? sum / n : NAN;
         for (size_t c = 0; c < a->n_cases; c++)
             v->residual[c * a->n_blocks + b] -= sum / n;
     }

@@ -12,8 +12,7 @@ static double percent(double log_ratio)
     return 100 * expm1(log_ratio);
 }
 
-/* "127 and 129", "4, 8 and 16", cut after NAMES_MAX. */
-static void append_sizes(bl_str *s, const int64_t *sizes, size_t n, size_t total)
+void bl_sizes_append(const int64_t *sizes, size_t n, size_t total, bl_str *s)
 {
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
@@ -39,12 +38,12 @@ static void append_subject(bl_str *s, const bl_neighbours *out)
     }
     if (n == 1) {
         size_t shown = last->n_neighbours < NAMES_MAX ? last->n_neighbours : NAMES_MAX;
-        append_sizes(s, last->neighbours, shown, last->n_neighbours);
+        bl_sizes_append(last->neighbours, shown, last->n_neighbours, s);
         bl_str_printf(s, " against %lld", (long long)last->power);
         return;
     }
     bl_str_append(s, "the neighbours of ");
-    append_sizes(s, powers, n < NAMES_MAX ? n : NAMES_MAX, n);
+    bl_sizes_append(powers, n < NAMES_MAX ? n : NAMES_MAX, n, s);
     bl_str_append(s, " against these, taken together");
 }
 
@@ -73,11 +72,10 @@ static void append_interval(bl_str *s, const bl_contrast *contrast)
     bl_str_printf(s, " %%, level %.1f %%, %zu blocks)", 100 * i->level, contrast->n_pairs);
 }
 
-static void append_more(bl_str *s, const bl_neighbours *out, double level, double margin)
+static void append_more(bl_str *s, size_t had, size_t more_blocks, double level, double margin)
 {
-    size_t had = out->overall.n_pairs;
-    if (out->more_blocks > 0)
-        bl_str_printf(s, "; about %zu more block%s would decide", out->more_blocks, out->more_blocks == 1 ? "" : "s");
+    if (more_blocks > 0)
+        bl_str_printf(s, "; about %zu more block%s would decide", more_blocks, more_blocks == 1 ? "" : "s");
     else if (had < 2)
         bl_str_printf(s, "; run at least %zu blocks", bl_signed_rank_min_n(level));
     else
@@ -92,38 +90,38 @@ static bool one_sided(const bl_neighbours *out)
     return false;
 }
 
-static void append_claim(bl_str *s, const bl_neighbours *out, double level, double margin)
+void bl_claim_append(bl_claim claim, const bl_contrast *contrast, size_t more_blocks, double level, double margin,
+                     bl_str *s)
 {
-    const bl_contrast *overall = &out->overall;
     double m = 100 * margin;
-    switch (out->claim) {
+    switch (claim) {
     case BL_CLAIM_NONE:
         break;
     case BL_CLAIM_DIFFER:
         bl_str_printf(s, "they differ by more than %g %%: ", m);
-        append_interval(s, overall);
+        append_interval(s, contrast);
         break;
     case BL_CLAIM_DIFFER_SOME:
         bl_str_append(s, "they differ: ");
-        append_interval(s, overall);
+        append_interval(s, contrast);
         bl_str_printf(s, "; whether by more than %g %% stays open", m);
-        append_more(s, out, level, margin);
+        append_more(s, contrast->n_pairs, more_blocks, level, margin);
         break;
     case BL_CLAIM_NO_DIFFERENCE:
         bl_str_printf(s, "no difference above %g %%: ", m);
-        append_interval(s, overall);
+        append_interval(s, contrast);
         break;
     case BL_CLAIM_SMALL:
         bl_str_printf(s, "a small but real difference, below %g %%: ", m);
-        append_interval(s, overall);
+        append_interval(s, contrast);
         break;
     case BL_CLAIM_CANNOT_TELL:
         bl_str_append(s, "cannot tell: ");
-        if (overall->log_ratio.has_interval)
-            append_interval(s, overall);
+        if (contrast->log_ratio.has_interval)
+            append_interval(s, contrast);
         else
             bl_str_append(s, "one block gives no interval");
-        append_more(s, out, level, margin);
+        append_more(s, contrast->n_pairs, more_blocks, level, margin);
         break;
     }
 }
@@ -142,7 +140,7 @@ void bl_neighbours_write_sentence(bl_neighbours *out, double level, double margi
         bl_str_append(&s, "Powers of two: ");
         append_subject(&s, out);
         bl_str_append(&s, ": ");
-        append_claim(&s, out, level, margin);
+        bl_claim_append(out->claim, &out->overall, out->more_blocks, level, margin, &s);
         if (one_sided(out))
             bl_str_append(&s, "; with neighbours on one side only, the ordinary slope over batch size is part of it");
         bl_str_append(&s, ".");

@@ -3,6 +3,17 @@
 #include "store/internal.h"
 #include "store/schema.h"
 
+static int write_confirms(bl_store *store, int64_t id, int64_t sweep_id, const char *doing, bl_error *err)
+{
+    sqlite3_stmt *s =
+        bl_store_prepare(store, "INSERT INTO confirmation (experiment_id, sweep_id) VALUES (?1, ?2)", doing, err);
+    if (!s)
+        return BL_ERR_IO;
+    sqlite3_bind_int64(s, 1, id);
+    sqlite3_bind_int64(s, 2, sweep_id);
+    return bl_store_run(store, s, doing, err);
+}
+
 int bl_store_write_comparison(bl_store *store, int64_t id, const bl_comparison *comparison, bl_error *err)
 {
     static const char doing[] = "storing what is compared";
@@ -31,7 +42,8 @@ int bl_store_write_comparison(bl_store *store, int64_t id, const bl_comparison *
         sqlite3_bind_int64(s, 4, (int64_t)comparison->pairs[i].b);
         code = bl_store_run(store, s, doing, err);
     }
-    return code;
+    return code == BL_OK && comparison->confirms > 0 ? write_confirms(store, id, comparison->confirms, doing, err)
+                                                     : code;
 }
 
 /* One number; `found` says whether there was a row. */
@@ -66,6 +78,37 @@ static int read_pairs(bl_store *store, int64_t id, bl_arena *arena, size_t n, bl
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? BL_OK : bl_store_error(store, rc, "reading", err);
 }
 
+/* Newer than the comparisons of some databases. */
+static int has_confirmations(bl_store *store, bool *out, bl_error *err)
+{
+    double n = 0;
+    bool found;
+    int code =
+        ask(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'confirmation' AND ?1 > 0", 1, &n, &found, err);
+    *out = n > 0;
+    return code;
+}
+
+/* What the statement gives for id, 0 where there is nothing. */
+static int ask_confirmation(bl_store *store, const char *sql, int64_t id, int64_t *out, bl_error *err)
+{
+    bool found = false;
+    double value = NAN;
+    *out = 0;
+    int code = has_confirmations(store, &found, err);
+    if (code == BL_OK && found)
+        code = ask(store, sql, id, &value, &found, err);
+    if (value > 0)
+        *out = (int64_t)value;
+    return code;
+}
+
+int bl_store_confirmation(bl_store *store, int64_t sweep_id, int64_t *id, bl_error *err)
+{
+    return ask_confirmation(store, "SELECT max(experiment_id) FROM confirmation WHERE sweep_id = ?1", sweep_id, id,
+                            err);
+}
+
 int bl_store_read_comparison(bl_store *store, int64_t id, bl_arena *arena, bl_comparison *out, bl_error *err)
 {
     *out = (bl_comparison){.confidence = NAN, .budget_s = NAN};
@@ -79,6 +122,9 @@ int bl_store_read_comparison(bl_store *store, int64_t id, bl_arena *arena, bl_co
     if (code != BL_OK || !found)
         return code;
     code = ask(store, "SELECT budget_s FROM comparison WHERE experiment_id = ?1", id, &out->budget_s, &found, err);
+    if (code == BL_OK)
+        code = ask_confirmation(store, "SELECT sweep_id FROM confirmation WHERE experiment_id = ?1", id, &out->confirms,
+                                err);
     if (code == BL_OK)
         code = ask(store, "SELECT count(*) FROM comparison_pair WHERE experiment_id = ?1", id, &n, &found, err);
     return code == BL_OK && n > 0 ? read_pairs(store, id, arena, (size_t)n, out, err) : code;

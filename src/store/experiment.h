@@ -112,6 +112,7 @@ typedef struct bl_comparison {
     double budget_s;   /* of measuring; NaN where there is none */
     bl_stored_pair *pairs;
     size_t n_pairs;
+    int64_t confirms; /* the sweep whose best case each pair sets another against; 0: none */
 } bl_comparison;
 
 typedef struct bl_experiment {

@@ -138,7 +138,11 @@ const char bl_store_comparison_tables[] =
     "    case_a          INTEGER NOT NULL CHECK (case_a >= 0),\n"
     "    case_b          INTEGER NOT NULL CHECK (case_b >= 0 AND case_b <> case_a),\n"
     "    PRIMARY KEY (experiment_id, position)\n"
-    ") STRICT, WITHOUT ROWID;\n";
+    ") STRICT, WITHOUT ROWID;\n"
+    "CREATE TABLE IF NOT EXISTS confirmation (\n"
+    "    experiment_id   INTEGER PRIMARY KEY REFERENCES experiment ON DELETE CASCADE,\n"
+    "    sweep_id        INTEGER NOT NULL REFERENCES experiment ON DELETE CASCADE\n"
+    ") STRICT;\n";
 
 const char bl_store_noise_table[] = "CREATE TABLE IF NOT EXISTS noise (\n"
                                     "    trial_id        INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,\n"

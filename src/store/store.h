@@ -46,6 +46,8 @@ int bl_store_list(bl_store *store, bl_arena *arena, bl_experiment_summary **out,
 int bl_store_load(bl_store *store, int64_t id, bool with_steps, bl_arena *arena, bl_experiment *out, bl_error *err);
 /* The newest experiment, or the newest that is not finished. BL_ERR_USAGE where there is none. */
 int bl_store_latest(bl_store *store, bool unfinished, int64_t *id, bl_error *err);
+/* The newest comparison that confirms this sweep; 0 where there is none. */
+int bl_store_confirmation(bl_store *store, int64_t sweep_id, int64_t *id, bl_error *err);
 /* With all that belongs to it. BL_ERR_BUSY while a living process holds it. */
 int bl_store_delete(bl_store *store, int64_t id, bl_error *err);
 

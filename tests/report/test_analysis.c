@@ -180,6 +180,60 @@ static void other_factors_get_a_sentence_each(void **state)
     sample_clear(&s);
 }
 
+/* Seconds per sample of four sizes; `wobble` moves that of 32 up and down from block to block. */
+static const bl_knee *find_knee(size_t n_blocks, double wobble)
+{
+    static const char *batches[] = {"64", "8", "16", "32"};
+    static const double seconds[] = {1, 1.1, 1.03, 1.004};
+    static bl_stored_factor factor = {"batch", batches, 4};
+    sample_init(&s, (int64_t)n_blocks);
+    s.experiment.factors = &factor;
+    for (size_t block = 0; block < n_blocks; block++)
+        for (size_t c = 0; c < 4; c++) {
+            double own = c == 3 ? 1 + (block % 2 ? wobble : -wobble) : 1;
+            sample_add_silent(&s, block, c, seconds[c] * own * (1 + 0.1 * (double)block), 1);
+        }
+    sample_analyse(&s);
+    return &s.analysis.groups[0].knee;
+}
+
+static void the_knee_is_the_smallest_size_that_is_fast_enough(void **state)
+{
+    bl_str text;
+    bl_str_init(&text);
+    const bl_knee *k = find_knee(6, 0);
+    assert_true(k->known && k->has_limits && k->best == 0 && k->at == 3 && k->low == 3 && k->high == 3);
+    assert_close(k->level, 1 - 2 / 64.0);
+    bl_knee_sentence(&s.analysis, &s.analysis.groups[0], &text);
+    assert_non_null(
+        strstr(bl_str_text(&text),
+               "Knee: 32 is the smallest size within 1 % of the best throughput, that of "
+               "64; the intervals leave no other (level 96.9 %); it takes 123 MiB of memory, 64 takes 120 MiB."));
+    sample_clear(&s);
+
+    k = find_knee(8, 0.02); /* 32 may be too slow */
+    assert_true(k->at == 3 && k->low == 3 && k->high == 0);
+    bl_str_reset(&text);
+    bl_knee_sentence(&s.analysis, &s.analysis.groups[0], &text);
+    assert_non_null(strstr(bl_str_text(&text), "the intervals leave 32 to 64 (level 96"));
+    sample_clear(&s);
+
+    k = find_knee(1, 0); /* one block has no intervals */
+    assert_true(k->known && !k->has_limits && k->at == 3);
+    bl_str_reset(&text);
+    bl_knee_sentence(&s.analysis, &s.analysis.groups[0], &text);
+    assert_null(strstr(bl_str_text(&text), "intervals"));
+    for (size_t i = 0; i < s.experiment.n_trials; i++)
+        s.trials[i].run_samples = NAN; /* seconds a run are no throughput */
+    sample_analyse(&s);
+    assert_false(s.analysis.groups[0].knee.known);
+    bl_str_reset(&text);
+    bl_knee_sentence(&s.analysis, &s.analysis.groups[0], &text);
+    assert_int_equal(text.len, 0);
+    sample_clear(&s);
+    bl_str_clear(&text);
+}
+
 static void an_experiment_without_cases_is_an_error(void **state)
 {
     sample_init(&s, 1);
@@ -204,6 +258,7 @@ int main(void)
         cmocka_unit_test(units_are_not_mixed),
         cmocka_unit_test(a_first_step_of_unknown_length_is_left_out),
         cmocka_unit_test(other_factors_get_a_sentence_each),
+        cmocka_unit_test(the_knee_is_the_smallest_size_that_is_fast_enough),
         cmocka_unit_test(an_experiment_without_cases_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
