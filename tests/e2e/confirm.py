@@ -77,9 +77,9 @@ class Confirm(LabCase):
         out, _ = self.lab('sweep', '-q', '-b', '8,12,60..76,100', '-n', '6', '--seed', '2', '--shell', '--', command)
         text = ' '.join(out.split())
         self.assertIn('multiples of 8 (64 and 72): they differ by more than 1 %: -', text)
-        self.assertIn('Knee: 64 is the smallest size within 1 % of the best throughput', text)
+        self.assertIn('Knee: 72 is the smallest size within 1 % of the best throughput', text)
         result = json.loads(self.lab('show', '--json')[0])
-        self.assertEqual(result['knees'][0]['batch'], 64)
+        self.assertEqual(result['knees'][0]['batch'], 72)
         special = {s['sizes']: s for s in result['special_sizes']}
         self.assertEqual(special['powers_of_two']['n_sizes'], 1)
         self.assertLess(special['multiples_of_8']['special_over_curve']['high'], 0.99)

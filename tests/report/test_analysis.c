@@ -225,6 +225,7 @@ static void the_knee_is_the_smallest_size_that_is_fast_enough(void **state)
     assert_null(strstr(bl_str_text(&text), "intervals"));
     for (size_t i = 0; i < s.experiment.n_trials; i++)
         s.trials[i].run_samples = NAN; /* seconds a run are no throughput */
+    bl_analysis_clear(&s.analysis);
     sample_analyse(&s);
     assert_false(s.analysis.groups[0].knee.known);
     bl_str_reset(&text);
