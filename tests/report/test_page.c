@@ -261,6 +261,7 @@ static void memory_has_its_limit(void **state)
     bl_svg_chart(memory, true, &out);
     assert_non_null(strstr(bl_str_text(&out), ">memory of the machine: 150 MiB</text>"));
     item.value = "15728640000";
+    bl_analysis_clear(&s.analysis);
     make_charts();
     bl_str_reset(&out);
     bl_svg_chart(chart_of("memory"), true, &out);
