@@ -1,5 +1,6 @@
 /* batchlab-train: trains a model, says how it goes to people, and to the lab through the marker protocol. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -495,6 +496,9 @@ int main(int argc, char **argv)
     bl_error err = {0};
     bl_dist *dist = NULL;
     batchlab_marker_open(&s.marker);
+    /* Launchers close what they do not know; what MPI opens next may then get the marker's number. */
+    if (s.marker.fd >= 0 && fcntl(s.marker.fd, F_GETFD) < 0)
+        batchlab_marker_close(&s.marker);
     int code = bl_dist_open(&dist, &err);
     if (code != BL_OK)
         return bl_log_error(&err);
