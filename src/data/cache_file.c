@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 #include "data/cache_parts.h"
+#include "data/files.h"
 
 enum { ALIGN_B = 64 };
 #define MAGIC                                                                                                          \
@@ -42,18 +43,6 @@ typedef struct building {
 } building;
 
 /* ---- names ---- */
-
-static char *default_folder(void)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    bl_str path;
-    bl_str_init(&path);
-    if (cache && cache[0] == '/') /* what is relative is to be ignored, says the specification */
-        bl_str_printf(&path, "%s/batchlab", cache);
-    else if (home && home[0] == '/')
-        bl_str_printf(&path, "%s/.cache/batchlab", home);
-    return path.len > 0 ? bl_str_take(&path) : NULL;
-}
 
 /* One file a data set, split and decoded size. */
 static char *file_name(const bl_cache_filling *f, const char *folder, int least)
@@ -289,7 +278,7 @@ static bool only_no_room(bl_cache_filling *f, int code, bl_cache_report *report)
 int bl_cache_file_open(bl_cache_filling *f, bl_cache_split *split, bool *reused, bool *fits, bl_cache_report *report)
 {
     int least = f->dataset->kind->least(&f->options->views[f->split]);
-    char *folder = f->options->folder ? bl_strdup(f->options->folder) : default_folder();
+    char *folder = f->options->folder ? bl_strdup(f->options->folder) : bl_files_cache_folder();
     char *path = folder ? file_name(f, folder, least) : NULL;
     *fits = *reused = false;
     int code = BL_OK;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/str.h"
 
 typedef enum bl_split { BL_SPLIT_TRAIN, BL_SPLIT_TEST } bl_split;
 
@@ -34,6 +35,8 @@ typedef struct bl_dataset {
     int n_classes;
     const char *description; /* "folder cifar10: 50000 + 10000 images, 10 classes"; owned */
     struct bl_cache *cache;  /* images read before (data/cache.h); NULL: none. Owned */
+    bl_strv left_out;        /* "PATH: why" of what was found and cannot be used (docs/trainer.md); owned */
+    bl_strv remarks;         /* "PATH: what" of what is used although something about it is odd; owned */
 } bl_dataset;
 
 /* An object of class `label` on an image. In fractions of the image's width and height: the middle and the sides. */
@@ -72,21 +75,22 @@ typedef struct bl_dataset_kind {
 } bl_dataset_kind;
 
 /* PATH/train/CLASS/ *.jpg, *.jpeg, *.png and PATH/test (or val)/CLASS/...: classes are numbered by the sorted names of
- * train's folders. BL_ERR_ENV: no such folder, no images; BL_ERR_FORMAT: an empty class, a class in test that train
- * lacks. Files are read when their image is wanted: a broken one is BL_ERR_FORMAT then, with its name. */
+ * train's folders. BL_ERR_ENV: no such folder, no images; BL_ERR_FORMAT: a class of which nothing can be used, a class
+ * in test that train lacks. What a look at a file shows to be no whole image is left out (data/scan.h). Files are read
+ * when their image is wanted: one that cannot be decoded is BL_ERR_FORMAT then, with its name. */
 int bl_folder_open(const char *path, bl_dataset **out, bl_error *err);
 /* Drawn images, one pattern a class (stripes of their own direction, width and colours, at random places, in noise):
  * learnable, and endless, since each index is drawn from its number and the seed. n_classes in [2, 1000]. */
 int bl_synthetic_open(int n_classes, int64_t n_train, int64_t n_test, uint64_t seed, bl_dataset **out, bl_error *err);
-/* Images with boxes, in the layout of YOLO's own data sets:
+/* Images with boxes, as YOLO's data sets have them: PATH is a data.yaml (data/data_yaml.h), or a folder with one, or
  *   PATH/images/train/ *.jpg, *.jpeg, *.png and PATH/labels/train/ *.txt, or PATH/train/images and PATH/train/labels;
  *   val (or test) likewise, and may be absent. A folder may go by a longer name, such as train2017, where only one
- * does. An image's labels are in the file that its path leads to where its last "images" becomes "labels" and its
- * ending "txt": a line "class x y width height" each (data/yolo_labels.h); without a file it shows nothing. What
+ * does. An image's labels are in the file that its path leads to where its last folder "images" becomes "labels" and
+ * its ending "txt": a line "class x y width height" each (data/yolo_labels.h); without a file it shows nothing. What
  * reaches beyond the image is cut off. PATH/classes.txt, where there is one, names the classes, one a line. n_classes:
- * at least as many as there are; 0: as classes.txt has lines, else the largest number + 1. BL_ERR_ENV: no such folder,
- * no images; BL_ERR_FORMAT: labels that are none, with file and line. All labels are read here, images when they are
- * wanted. */
+ * at least as many as there are; 0: as data.yaml says, or classes.txt has lines, else the largest number + 1. Images
+ * are left out as by bl_folder_open, and of two that would share a label file the second. BL_ERR_ENV: no such folder,
+ * no images; BL_ERR_FORMAT: labels that are none, with file and line. All labels are read here. */
 int bl_yolo_open(const char *path, int n_classes, bl_dataset **out, bl_error *err);
 /* Drawn images with 1 to 8 striped rectangles each, as bl_synthetic_open's: a class is a pattern. */
 int bl_synthetic_boxes_open(int n_classes, int64_t n_train, int64_t n_test, uint64_t seed, bl_dataset **out,

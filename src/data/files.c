@@ -12,8 +12,6 @@
 
 #include "base/fs.h"
 
-#define FILE_MAX_B ((off_t)256 << 20)
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -48,6 +46,18 @@ bool bl_files_is_image(const char *path, const char *name)
            (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 || strcasecmp(dot, ".png") == 0);
 }
 
+char *bl_files_cache_folder(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bl_str path;
+    bl_str_init(&path);
+    if (cache && cache[0] == '/') /* what is relative is to be ignored, says the specification */
+        bl_str_printf(&path, "%s/batchlab", cache);
+    else if (home && home[0] == '/')
+        bl_str_printf(&path, "%s/.cache/batchlab", home);
+    return path.len > 0 ? bl_str_take(&path) : NULL;
+}
+
 static int read_whole(int fd, const char *path, bl_scratch *scratch, const uint8_t **data, size_t *len, bl_error *err)
 {
     struct stat info;
@@ -55,8 +65,8 @@ static int read_whole(int fd, const char *path, bl_scratch *scratch, const uint8
         return BL_FAIL(err, BL_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
     if (!S_ISREG(info.st_mode))
         return BL_FAIL(err, BL_ERR_FORMAT, "'%s' is no file", path);
-    if (info.st_size > FILE_MAX_B)
-        return BL_FAIL(err, BL_ERR_FORMAT, "'%s' is larger than %lld bytes", path, (long long)FILE_MAX_B);
+    if (info.st_size > BL_FILES_MAX_B)
+        return BL_FAIL(err, BL_ERR_FORMAT, "'%s' is larger than %lld bytes", path, (long long)BL_FILES_MAX_B);
     size_t size = (size_t)info.st_size, got = 0;
     uint8_t *room = bl_scratch_room(scratch, BL_SCRATCH_FILE, size + 1);
     if (!room)

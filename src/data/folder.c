@@ -5,10 +5,9 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/str.h"
-#include "data/cache.h"
-#include "data/dataset.h"
 #include "data/files.h"
 #include "data/picture.h"
+#include "data/scan.h"
 
 /* Paths lie one after the other in one text: a million files would be a million blocks otherwise. */
 typedef struct split_files {
@@ -72,21 +71,65 @@ static int add_file(split_files *files, const char *class_name, const char *name
     return files->names.failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the file names") : BL_OK;
 }
 
-static int scan_class(split_files *files, const char *class_name, int32_t label, bl_error *err)
+static bool is_folder_or_image(const char *path, const char *name)
+{
+    return bl_files_is_image(path, name) || bl_files_is_folder(path, name);
+}
+
+/* The images of one class: names first, that the progress knows how many there are. */
+static int list_class(split_files *files, const char *class_name, int32_t label, bl_scan *scan, bl_error *err)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", files->root, class_name);
     bl_strv names;
     bl_strv_init(&names);
-    int code = bl_files_list(path, bl_files_is_image, &names, err);
-    if (code == BL_OK && names.len == 0) {
+    int64_t before = files->len;
+    int code = bl_files_list(path, is_folder_or_image, &names, err);
+    for (size_t i = 0; code == BL_OK && i < names.len; i++) {
+        char inner[4096 + 256];
+        snprintf(inner, sizeof inner, "%s/%s", path, names.items[i]);
+        code = bl_files_is_image(path, names.items[i])
+                   ? add_file(files, class_name, names.items[i], label, err)
+                   : bl_scan_leave_out(scan, inner, "a folder within a class is not entered", err);
+    }
+    if (code == BL_OK && files->len == before) {
         code = BL_FAIL(err, BL_ERR_FORMAT, "the class folder '%s' holds no JPEG or PNG image", path);
         bl_error_remedy(err, "put images into it, or remove the folder");
     }
-    for (size_t i = 0; code == BL_OK && i < names.len; i++)
-        code = add_file(files, class_name, names.items[i], label, err);
+    bl_scan_expect(scan, files->len - before);
     bl_strv_clear(&names);
     return code;
+}
+
+/* Keeps the files that are images; each class must have one left. */
+static int scan_files(folder *f, bl_split split, bl_scan *scan, bl_error *err)
+{
+    split_files *files = &f->splits[split];
+    const char *why = NULL;
+    char path[4096];
+    int64_t kept = 0, of_class = 0;
+    for (int64_t i = 0; i < files->len; i++) {
+        int32_t label = files->label[i];
+        bool good = false, last = i + 1 == files->len || files->label[i + 1] != label;
+        snprintf(path, sizeof path, "%s/%s", files->root, files->names.data + files->at[i]);
+        int code = bl_scan_image(scan, path, &good, &why, err);
+        if (code != BL_OK)
+            return code;
+        if (good) {
+            files->at[kept] = files->at[i];
+            files->label[kept++] = label;
+            of_class++;
+        }
+        if (last && of_class == 0) {
+            BL_FAIL(err, BL_ERR_FORMAT, "no image of the class '%s/%s' can be used; the last one: %s", files->root,
+                    f->classes.items[label], why);
+            bl_error_remedy(err, "put images into it, or remove the folder");
+            return BL_ERR_FORMAT;
+        }
+        of_class = last ? 0 : of_class;
+    }
+    f->base.count[split] = files->len = kept;
+    return BL_OK;
 }
 
 static int find_class(const folder *f, const char *name)
@@ -97,7 +140,7 @@ static int find_class(const folder *f, const char *name)
     return -1;
 }
 
-static int scan_split(folder *f, bl_split split, const char *path, const char *name, bl_error *err)
+static int list_split(folder *f, bl_split split, const char *path, const char *name, bl_scan *scan, bl_error *err)
 {
     split_files *files = &f->splits[split];
     bl_str root;
@@ -119,55 +162,83 @@ static int scan_split(folder *f, bl_split split, const char *path, const char *n
         if (code == BL_OK && label < 0)
             code = BL_FAIL(err, BL_ERR_FORMAT, "'%s/%s' is a class that train lacks", files->root, folders.items[i]);
         if (code == BL_OK)
-            code = scan_class(files, folders.items[i], label, err);
+            code = list_class(files, folders.items[i], label, scan, err);
     }
     bl_strv_clear(&folders);
-    f->base.count[split] = files->len;
     return code;
 }
 
 static const bl_dataset_kind folder_kind = {
     .name = "folder", .read = read_image, .path = path_of, .least = bl_view_least, .free = free_folder};
 
-int bl_folder_open(const char *path, bl_dataset **out, bl_error *err)
+static int find_and_list(folder *f, const char *path, bl_scan *scan, bl_error *err)
+{
+    if (!bl_fs_is_dir(path))
+        return BL_FAIL(err, BL_ERR_ENV, "there is no folder '%s'", path);
+    if (!bl_files_is_folder(path, "train")) {
+        BL_FAIL(err, BL_ERR_ENV, "the folder '%s' has no folder 'train' in it", path);
+        bl_error_remedy(err, "images are looked for as %s/train/CLASS/*.jpg", path);
+        return BL_ERR_ENV;
+    }
+    int code = list_split(f, BL_SPLIT_TRAIN, path, "train", scan, err);
+    const char *test = bl_files_is_folder(path, "test") ? "test" : bl_files_is_folder(path, "val") ? "val" : NULL;
+    return code == BL_OK && test ? list_split(f, BL_SPLIT_TEST, path, test, scan, err) : code;
+}
+
+static int describe(folder *f, const char *path, bl_error *err)
+{
+    bl_str text;
+    bl_str_init(&text);
+    f->base.n_classes = (int)f->classes.len;
+    bl_str_printf(&text, "image folder %s: %lld images to train on, %lld to test on, %d classes", path,
+                  (long long)f->base.count[0], (long long)f->base.count[1], f->base.n_classes);
+    f->base.description = bl_str_take(&text);
+    return f->base.description ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a data set");
+}
+
+static int open_folder(const bl_data_options *options, bl_dataset **out, bl_error *err)
 {
     folder *f = bl_calloc(1, sizeof *f);
     if (!f)
         return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a data set");
     f->base.kind = &folder_kind;
     bl_strv_init(&f->classes);
-    int code = BL_OK;
-    if (!bl_fs_is_dir(path))
-        code = BL_FAIL(err, BL_ERR_ENV, "there is no folder '%s'", path);
-    else if (!bl_files_is_folder(path, "train")) {
-        code = BL_FAIL(err, BL_ERR_ENV, "the folder '%s' has no folder 'train' in it", path);
-        bl_error_remedy(err, "images are looked for as %s/train/CLASS/*.jpg", path);
-    }
+    bl_scan *scan = NULL;
+    int code = bl_scan_new(options, &scan, err);
     if (code == BL_OK)
-        code = scan_split(f, BL_SPLIT_TRAIN, path, "train", err);
-    const char *test = bl_files_is_folder(path, "test") ? "test" : bl_files_is_folder(path, "val") ? "val" : NULL;
-    if (code == BL_OK && test)
-        code = scan_split(f, BL_SPLIT_TEST, path, test, err);
-    f->base.n_classes = (int)f->classes.len;
-    bl_str text;
-    bl_str_init(&text);
-    bl_str_printf(&text, "folder %s: %lld images to train on, %lld to test on, %d classes", path,
-                  (long long)f->base.count[0], (long long)f->base.count[1], f->base.n_classes);
-    f->base.description = bl_str_take(&text);
-    if (code == BL_OK && !f->base.description)
-        code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for a data set");
+        code = find_and_list(f, options->path, scan, err);
+    for (int s = 0; code == BL_OK && s < 2; s++)
+        code = scan_files(f, (bl_split)s, scan, err);
+    if (code == BL_OK)
+        code = bl_scan_end(scan, &f->base, err);
+    if (code == BL_OK)
+        code = describe(f, options->path, err);
+    bl_scan_free(scan);
     if (code != BL_OK) {
-        free_folder(&f->base);
+        bl_dataset_free(&f->base);
         return code;
     }
     *out = &f->base;
     return BL_OK;
 }
 
-void bl_dataset_free(bl_dataset *dataset)
+int bl_folder_open(const char *path, bl_dataset **out, bl_error *err)
 {
-    if (!dataset)
-        return;
-    bl_cache_free(dataset->cache);
-    dataset->kind->free(dataset);
+    return open_folder(&(bl_data_options){.path = path}, out, err);
 }
+
+/* A folder in `train`; whether there are images in it is for the opening to say. */
+static bool recognises(const char *path)
+{
+    bl_strv names;
+    bl_strv_init(&names);
+    char train[4096];
+    snprintf(train, sizeof train, "%s/train", path);
+    bool found =
+        bl_fs_is_dir(train) && bl_files_list(train, bl_files_is_folder, &names, NULL) == BL_OK && names.len > 0;
+    bl_strv_clear(&names);
+    return found;
+}
+
+const bl_reader bl_reader_folder = {
+    .name = "image folder", .looks_for = "train/CLASS/*.jpg", .recognises = recognises, .open = open_folder};

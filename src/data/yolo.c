@@ -5,15 +5,15 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/str.h"
-#include "data/files.h"
+#include "data/scan.h"
 #include "data/scene.h"
 #include "data/yolo_labels.h"
+#include "data/yolo_places.h"
 
 #define TEXT_MAX_B ((size_t)16 << 20) /* of a label file: hundreds of thousands of boxes */
 
 typedef struct split_images {
-    char *images, *labels; /* their folders; NULL: no such split */
-    bl_strv names;
+    bl_strv paths;
     size_t *first; /* (images + 1) where each one's boxes start */
     bl_objects boxes;
     int64_t n_empty; /* images that show nothing */
@@ -22,16 +22,14 @@ typedef struct split_images {
 typedef struct yolo {
     bl_dataset base; /* first */
     split_images splits[2];
-    int64_t n_duplicates;
+    int64_t n_duplicates, n_unlabelled; /* labels that were there before; images without a label file */
 } yolo;
 
 static void free_yolo(bl_dataset *dataset)
 {
     yolo *y = (yolo *)dataset;
     for (int s = 0; s < 2; s++) {
-        free(y->splits[s].images);
-        free(y->splits[s].labels);
-        bl_strv_clear(&y->splits[s].names);
+        bl_strv_clear(&y->splits[s].paths);
         free(y->splits[s].first);
         bl_objects_clear(&y->splits[s].boxes);
     }
@@ -41,8 +39,7 @@ static void free_yolo(bl_dataset *dataset)
 
 static void path_of(const bl_dataset *dataset, bl_split split, int64_t index, char *out, size_t room)
 {
-    const split_images *s = &((const yolo *)dataset)->splits[split];
-    snprintf(out, room, "%s/%s", s->images, s->names.items[index]);
+    snprintf(out, room, "%s", ((const yolo *)dataset)->splits[split].paths.items[index]);
 }
 
 typedef struct from {
@@ -77,134 +74,154 @@ static int read_scene(const bl_dataset *dataset, bl_split split, int64_t index, 
 static const bl_dataset_kind yolo_kind = {
     .name = "yolo", .read_boxes = read_scene, .path = path_of, .least = bl_scene_least, .free = free_yolo};
 
-static char *join(const char *a, const char *b, const char *c)
+/* What is done while a data set is opened. */
+typedef struct opening {
+    yolo *y;
+    bl_scan *scan;
+    bl_yolo_places places;
+    int limit; /* labels are below */
+} opening;
+
+static int no_memory(size_t n, bl_error *err)
 {
-    bl_str text;
-    bl_str_init(&text);
-    bl_str_printf(&text, "%s/%s", a, b);
-    if (c)
-        bl_str_printf(&text, "/%s", c);
-    return bl_str_take(&text);
+    return BL_FAIL(err, BL_ERR_NOMEM, "no memory for %zu file names", n);
 }
 
-/* The only folder in PATH/images whose name begins with `word`, into *out where there is one. */
-static int find_longer_name(const char *path, const char *word, char **out, bl_error *err)
+typedef struct labelled {
+    char *labels;
+    size_t image;
+} labelled;
+
+static int by_labels(const void *a, const void *b)
 {
-    bl_strv names;
-    bl_strv_init(&names);
-    char *images = join(path, "images", NULL);
-    const char *found = NULL;
-    int code = images ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a path");
-    if (code == BL_OK && bl_fs_is_dir(images))
-        code = bl_files_list(images, bl_files_is_folder, &names, err);
-    for (size_t i = 0; code == BL_OK && i < names.len; i++) {
-        if (strncmp(names.items[i], word, strlen(word)) != 0)
-            continue;
-        if (found) {
-            code = BL_FAIL(err, BL_ERR_ENV, "'%s' holds both '%s' and '%s'", images, found, names.items[i]);
-            bl_error_remedy(err, "name the one that is meant '%s'", word);
-        }
-        found = names.items[i];
+    const labelled *x = a, *y = b;
+    int order = strcmp(x->labels, y->labels);
+    return order ? order : (x->image > y->image) - (x->image < y->image);
+}
+
+/* Marks those whose labels an earlier image has: the same image again, or another of the same name. */
+static int mark_repeated(const bl_strv *images, bool *repeated, bl_error *err)
+{
+    labelled *all = bl_calloc(images->len, sizeof *all);
+    int code = all ? BL_OK : no_memory(images->len, err);
+    size_t n = 0;
+    for (; code == BL_OK && n < images->len; n++) {
+        char path[BL_YOLO_PATH_MAX];
+        code = bl_yolo_labels_of(images->items[n], path, err);
+        all[n] = (labelled){code == BL_OK ? bl_strdup(path) : NULL, n};
+        if (code == BL_OK && !all[n].labels)
+            code = no_memory(images->len, err);
     }
-    if (code == BL_OK && found) {
-        *out = join(path, "images", found);
-        code = *out ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a path");
-    }
-    bl_strv_clear(&names);
-    free(images);
+    if (code == BL_OK)
+        qsort(all, n, sizeof *all, by_labels);
+    for (size_t i = 1; code == BL_OK && i < n; i++)
+        repeated[all[i].image] = strcmp(all[i].labels, all[i - 1].labels) == 0;
+    for (size_t i = 0; i < n; i++)
+        free(all[i].labels);
+    free(all);
     return code;
 }
 
-/* The folder of a split's images into *out, NULL where there is none. */
-static int find_images(const char *path, const char *word, char **out, bl_error *err)
+static int read_labels(opening *o, split_images *s, const char *image, bl_error *err)
 {
-    for (int way = 0; way < 2; way++) {
-        char *folder = way == 0 ? join(path, "images", word) : join(path, word, "images");
-        if (!folder)
-            return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a path");
-        if (bl_fs_is_dir(folder)) {
-            *out = folder;
-            return BL_OK;
-        }
-        free(folder);
-    }
-    return find_longer_name(path, word, out, err);
-}
-
-/* The same path with "labels" for its last "images"; it has one, since it was found by that. */
-static char *labels_beside(const char *images)
-{
-    static const char word[] = "/images";
-    const char *last = NULL;
-    for (const char *p = strstr(images, word); p; p = strstr(p + 1, word))
-        if (p[sizeof word - 1] == '/' || p[sizeof word - 1] == '\0')
-            last = p;
-    bl_str text;
-    bl_str_init(&text);
-    if (last) {
-        bl_str_append_n(&text, images, (size_t)(last - images));
-        bl_str_printf(&text, "/labels%s", last + sizeof word - 1);
-    }
-    return bl_str_take(&text);
-}
-
-static int read_labels(yolo *y, split_images *s, const char *image, int n_classes, bl_error *err)
-{
-    const char *dot = strrchr(image, '.');
-    char path[4096], *text = NULL;
+    yolo *y = o->y;
+    char path[BL_YOLO_PATH_MAX], *text = NULL;
     size_t len = 0, before = s->boxes.len;
-    snprintf(path, sizeof path, "%s/%.*s.txt", s->labels, (int)(dot - image), image);
-    int code = BL_OK;
-    if (bl_fs_exists(path)) {
+    int64_t repeated = 0;
+    int code = bl_yolo_labels_of(image, path, err);
+    if (code == BL_OK && bl_fs_exists(path)) {
         code = bl_fs_read(path, TEXT_MAX_B, &text, &len, err);
         if (code == BL_OK)
-            code = bl_yolo_parse_labels(text, len, path, n_classes, &s->boxes, &y->n_duplicates, err);
+            code = bl_yolo_parse_labels(text, len, path, o->limit, &s->boxes, &repeated, err);
         free(text);
+        if (code == BL_OK && repeated > 0)
+            code = bl_scan_remark(o->scan, path, "a label that was there before is left out", err);
+    } else if (code == BL_OK) {
+        y->n_unlabelled++;
+        code = bl_scan_remark(o->scan, image, "there is no label file: it shows nothing", err);
     }
+    y->n_duplicates += repeated;
     s->n_empty += s->boxes.len == before;
     return code;
 }
 
-static int scan_split(yolo *y, bl_split split, int n_classes, bl_error *err)
+static int take_image(opening *o, split_images *s, const char *path, bool repeated, bl_error *err)
 {
-    split_images *s = &y->splits[split];
-    int code = bl_files_list(s->images, bl_files_is_image, &s->names, err);
-    s->labels = labels_beside(s->images);
-    s->first = bl_calloc(s->names.len + 1, sizeof *s->first);
-    if (code == BL_OK && (!s->first || !s->labels))
-        code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for %zu file names", s->names.len);
-    if (code == BL_OK && s->names.len == 0)
-        code = BL_FAIL(err, BL_ERR_ENV, "'%s' holds no JPEG or PNG image", s->images);
-    for (size_t i = 0; code == BL_OK && i < s->names.len; i++) {
-        code = read_labels(y, s, s->names.items[i], n_classes, err);
-        s->first[i + 1] = s->boxes.len;
-    }
-    if (code == BL_OK && s->boxes.len == 0) {
-        code = BL_FAIL(err, BL_ERR_FORMAT, "no image in '%s' has a label", s->images);
-        bl_error_remedy(err, "labels are looked for as %s/*.txt", s->labels);
-    }
-    y->base.count[split] = (int64_t)s->names.len;
+    bool good = false;
+    if (repeated)
+        return bl_scan_leave_out(o->scan, path, "an image before it has the same label file", err);
+    int code = bl_scan_image(o->scan, path, &good, NULL, err);
+    if (code != BL_OK || !good)
+        return code;
+    code = read_labels(o, s, path, err);
+    if (code == BL_OK && bl_strv_push(&s->paths, path) != BL_OK)
+        code = no_memory(s->paths.len + 1, err);
+    if (code == BL_OK)
+        s->first[s->paths.len] = s->boxes.len;
     return code;
 }
 
-/* The lines of PATH/classes.txt that say something; 0 where there is no such file. */
-static int count_names(const char *path, int *out, bl_error *err)
+/* Where the labels of a split's first image are looked for, for a remedy. */
+static void name_labels(const bl_strv *images, bl_error *err)
 {
-    char *file = join(path, "classes.txt", NULL), *text = NULL, *rest = NULL;
-    size_t len;
-    int code = file ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a path");
-    *out = 0;
-    if (code == BL_OK && bl_fs_exists(file)) {
-        code = bl_fs_read(file, TEXT_MAX_B, &text, &len, err);
-        for (char *line = code == BL_OK ? strtok_r(text, "\r\n", &rest) : NULL; line;
-             line = strtok_r(NULL, "\r\n", &rest))
-            *out += line[strspn(line, " \t")] != '\0';
-        if (code == BL_OK && (*out < 1 || *out > BL_CLASSES_MAX))
-            code = BL_FAIL(err, BL_ERR_FORMAT, "'%s' names %d classes, which is not between 1 and %d", file, *out,
-                           BL_CLASSES_MAX);
+    char path[BL_YOLO_PATH_MAX];
+    if (bl_yolo_labels_of(images->items[0], path, NULL) != BL_OK)
+        return;
+    char *slash = strrchr(path, '/');
+    bl_error_remedy(err, "labels are looked for as %.*s/*.txt", slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+static int check_split(const split_images *s, const bl_strv *images, const char *place, bl_error *err)
+{
+    if (s->paths.len == 0)
+        return BL_FAIL(err, BL_ERR_FORMAT, "no image of '%s' can be used, such as '%s'", place, images->items[0]);
+    if (s->boxes.len > 0)
+        return BL_OK;
+    BL_FAIL(err, BL_ERR_FORMAT, "no image in '%s' has a label", place);
+    name_labels(images, err);
+    return BL_ERR_FORMAT;
+}
+
+static int take_images(opening *o, split_images *s, const bl_strv *images, bl_error *err)
+{
+    bool *repeated = bl_calloc(images->len, sizeof *repeated);
+    s->first = bl_calloc(images->len + 1, sizeof *s->first);
+    int code = repeated && s->first ? mark_repeated(images, repeated, err) : no_memory(images->len, err);
+    for (size_t i = 0; code == BL_OK && i < images->len; i++)
+        code = take_image(o, s, images->items[i], repeated[i], err);
+    free(repeated);
+    return code;
+}
+
+static int list_split(opening *o, bl_split split, bl_strv *images, bl_error *err)
+{
+    const bl_strv *places = &o->places.splits[split];
+    int code = BL_OK;
+    for (size_t i = 0; code == BL_OK && i < places->len; i++)
+        code = bl_yolo_list_images(&o->places, places->items[i], o->scan, images, err);
+    if (code == BL_OK && places->len > 0 && images->len == 0)
+        code = BL_FAIL(err, BL_ERR_ENV, "'%s' holds no JPEG or PNG image", places->items[0]);
+    bl_scan_expect(o->scan, (int64_t)images->len);
+    return code;
+}
+
+static int scan_splits(opening *o, bl_error *err)
+{
+    bl_strv images[2];
+    bl_strv_init(&images[0]);
+    bl_strv_init(&images[1]);
+    int code = list_split(o, BL_SPLIT_TRAIN, &images[0], err);
+    if (code == BL_OK)
+        code = list_split(o, BL_SPLIT_TEST, &images[1], err);
+    for (int s = 0; s < 2; s++) {
+        split_images *split = &o->y->splits[s];
+        if (code == BL_OK && images[s].len > 0)
+            code = take_images(o, split, &images[s], err);
+        if (code == BL_OK && images[s].len > 0)
+            code = check_split(split, &images[s], o->places.splits[s].items[0], err);
+        o->y->base.count[s] = (int64_t)split->paths.len;
+        bl_strv_clear(&images[s]);
     }
-    free(text);
-    free(file);
     return code;
 }
 
@@ -224,54 +241,54 @@ static int describe(yolo *y, const char *path, bl_error *err)
     bl_str text;
     bl_str_init(&text);
     bl_str_printf(&text, "boxes %s: %zu images to train on (%zu boxes, %lld images without), %zu to test on", path,
-                  train->names.len, train->boxes.len, (long long)train->n_empty, test->names.len);
-    if (test->names.len > 0)
+                  train->paths.len, train->boxes.len, (long long)train->n_empty, test->paths.len);
+    if (test->paths.len > 0)
         bl_str_printf(&text, " (%zu boxes, %lld images without)", test->boxes.len, (long long)test->n_empty);
     bl_str_printf(&text, ", %d classes", y->base.n_classes);
+    if (y->n_unlabelled > 0)
+        bl_str_printf(&text, "; %lld images have no label file", (long long)y->n_unlabelled);
     if (y->n_duplicates > 0)
         bl_str_printf(&text, "; %lld repeated labels left out", (long long)y->n_duplicates);
     y->base.description = bl_str_take(&text);
     return y->base.description ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a data set");
 }
 
-static int find_splits(yolo *y, const char *path, bl_error *err)
+static int open_yolo(const bl_data_options *options, bl_dataset **out, bl_error *err)
 {
-    if (!bl_fs_is_dir(path))
-        return BL_FAIL(err, BL_ERR_ENV, "there is no folder '%s'", path);
-    char **train = &y->splits[BL_SPLIT_TRAIN].images, **test = &y->splits[BL_SPLIT_TEST].images;
-    int code = find_images(path, "train", train, err);
-    if (code == BL_OK && !*train) {
-        code = BL_FAIL(err, BL_ERR_ENV, "'%s' holds no folder 'images/train'", path);
-        bl_error_remedy(err, "images are looked for as %s/images/train/*.jpg, labels as labels/train/*.txt", path);
-    }
+    opening o = {.y = bl_calloc(1, sizeof *o.y)};
+    if (!o.y)
+        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a data set");
+    bl_dataset *base = &o.y->base;
+    base->kind = &yolo_kind;
+    int code = bl_yolo_find_places(options->path, &o.places, err);
+    int said = options->n_classes > 0 ? options->n_classes : o.places.n_classes;
+    o.limit = said > 0 ? said : BL_CLASSES_MAX;
     if (code == BL_OK)
-        code = find_images(path, "val", test, err);
-    if (code == BL_OK && !*test)
-        code = find_images(path, "test", test, err);
-    return code;
+        code = bl_scan_new(options, &o.scan, err);
+    if (code == BL_OK)
+        code = scan_splits(&o, err);
+    base->n_classes = said > 0 ? said : largest_class(o.y) + 1;
+    if (code == BL_OK)
+        code = describe(o.y, options->path, err);
+    if (code == BL_OK)
+        code = bl_scan_end(o.scan, base, err);
+    bl_scan_free(o.scan);
+    bl_yolo_places_clear(&o.places);
+    if (code != BL_OK) {
+        bl_dataset_free(base);
+        return code;
+    }
+    *out = base;
+    return BL_OK;
 }
 
 int bl_yolo_open(const char *path, int n_classes, bl_dataset **out, bl_error *err)
 {
-    yolo *y = bl_calloc(1, sizeof *y);
-    if (!y)
-        return BL_FAIL(err, BL_ERR_NOMEM, "no memory for a data set");
-    y->base.kind = &yolo_kind;
-    int n_names = 0;
-    int code = find_splits(y, path, err);
-    if (code == BL_OK)
-        code = count_names(path, &n_names, err);
-    int limit = n_classes > 0 ? n_classes : n_names > 0 ? n_names : BL_CLASSES_MAX;
-    for (int s = 0; code == BL_OK && s < 2; s++)
-        if (y->splits[s].images)
-            code = scan_split(y, (bl_split)s, limit, err);
-    y->base.n_classes = n_classes > 0 || n_names > 0 ? limit : largest_class(y) + 1;
-    if (code == BL_OK)
-        code = describe(y, path, err);
-    if (code != BL_OK) {
-        free_yolo(&y->base);
-        return code;
-    }
-    *out = &y->base;
-    return BL_OK;
+    return open_yolo(&(bl_data_options){.path = path, .boxes = true, .n_classes = n_classes}, out, err);
 }
+
+const bl_reader bl_reader_yolo = {.name = "YOLO's boxes",
+                                  .looks_for = "data.yaml, or images/train/*.jpg with labels/train/*.txt",
+                                  .boxes = true,
+                                  .recognises = bl_yolo_recognises,
+                                  .open = open_yolo};

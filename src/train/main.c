@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "batchlab_marker.h"
 #include "dist/dist.h"
+#include "train/data_source.h"
 #include "train/detect.h"
 #include "train/keeper.h"
 #include "train/layers.h"
@@ -89,6 +90,10 @@ static void say_set_up(session *s)
     if (s->trainer.ema)
         batchlab_marker_memory(&s->marker, "average", (int64_t)bl_ema_bytes(s->trainer.ema));
     batchlab_marker_memory(&s->marker, "batches", (int64_t)bl_loader_bytes(s->trainer.loader));
+    if (s->trainer.dataset->left_out.len > 0)
+        batchlab_marker_metric(&s->marker, "files_left_out", (double)s->trainer.dataset->left_out.len);
+    if (s->options.rank == 0)
+        bl_train_warn_of_left_out(s->trainer.dataset);
     if (s->options.quiet)
         return;
     fprintf(stderr, "%s: %lld parameters, %lld x %lld images, batch %lld", s->options.model->name,
@@ -511,6 +516,8 @@ int main(int argc, char **argv)
         code = first ? bl_train_list_models(&err) : BL_OK;
     } else if (code == BL_OK && s.options.layers) {
         code = first ? bl_layers_print(&s.options, stdout, &err) : BL_OK;
+    } else if (code == BL_OK && s.options.list_skipped) {
+        code = first ? bl_train_list_skipped(&s.options, stdout, &err) : BL_OK;
     } else if (code == BL_OK) {
         code = start_run(&s, dist, &err);
     }

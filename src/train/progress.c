@@ -54,6 +54,21 @@ void bl_progress_step(bl_progress *p, int64_t epoch, int64_t step, int64_t total
     p->drawn = p->terminal;
 }
 
+void bl_progress_scan(bl_progress *p, int64_t done, int64_t total)
+{
+    static const char full[] = "########################", empty[] = "------------------------";
+    enum { WIDTH = sizeof full - 1 };
+    int64_t now_ns = bl_clock_ns();
+    if (!p->terminal || (p->drawn && now_ns - p->last_ns < REDRAW_NS))
+        return;
+    p->last_ns = now_ns;
+    int bar = total > 0 ? (int)((double)WIDTH * (double)done / (double)total) : 0;
+    fprintf(stderr, "\rlooking at images [%.*s%.*s] %lld of %lld\x1b[K", bar, full, WIDTH - bar, empty, (long long)done,
+            (long long)total);
+    fflush(stderr);
+    p->drawn = true;
+}
+
 void bl_progress_erase(bl_progress *p)
 {
     if (p->drawn)

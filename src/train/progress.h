@@ -18,6 +18,8 @@ void bl_progress_init(bl_progress *progress, bool quiet);
 void bl_progress_start(bl_progress *progress);
 void bl_progress_step(bl_progress *progress, int64_t epoch, int64_t step, int64_t total_steps, int n, double loss);
 double bl_progress_rate(const bl_progress *progress); /* samples a second since the start; NaN before the first step */
+/* A bar while files are looked at; on a terminal alone. */
+void bl_progress_scan(bl_progress *progress, int64_t done, int64_t total);
 void bl_progress_erase(bl_progress *progress);
 
 #endif

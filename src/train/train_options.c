@@ -23,10 +23,20 @@ static int data_rows(bl_train_options *o, raw *r, bl_option *table)
 {
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to train on", NULL, 0, 0},
-        {BL_OPT_STRING, 'd', "data", "DIR",
-         "Image folder: DIR/train/CLASS/*.jpg and DIR/test/CLASS/*.jpg; for detectors DIR/images/train/*.jpg with "
-         "DIR/labels/train/*.txt, and val likewise (default: synthetic images).",
+        {BL_OPT_STRING, 'd', "data", "PATH",
+         "A folder with train/CLASS/*.jpg and test/CLASS/*.jpg, or with CIFAR's binary files, or MNIST's; for "
+         "detectors "
+         "a data.yaml, or a folder with one, or with images/train/*.jpg and labels/train/*.txt. Which it is, is found "
+         "out (default: synthetic images).",
          &o->data, 0, 0},
+        {BL_OPT_FLAG, 0, "verify-images", NULL,
+         "Decode each image of --data before training, and leave out the damaged ones, which otherwise end it when "
+         "they are met.",
+         &o->verify_images, 0, 0},
+        {BL_OPT_FLAG, 0, "scan-cache", NULL,
+         "Look again only at files of --data that changed since the last time (default); --no-scan-cache looks at all "
+         "and keeps nothing under $XDG_CACHE_HOME/batchlab.",
+         &o->scan_cache, 0, 0},
         {BL_OPT_INT, 0, "image-size", "N", "Side of the images in pixels (default: the model's customary one).",
          &o->image_size, 8, BL_VIEW_SIZE_MAX},
         {BL_OPT_INT, 0, "classes", "N", "Outputs of the model (default: the data's classes; synthetic images: 10).",
@@ -132,6 +142,8 @@ static int machine_rows(bl_train_options *o, raw *r, bl_option *table)
          "Write a timeline of the second to fourth batch there, for Perfetto or chrome://tracing.", &o->trace, 0, 0},
         {BL_OPT_FLAG, 0, "memory-plan", NULL, "Print the memory that training would take, by kind, and leave.",
          &o->memory_plan, 0, 0},
+        {BL_OPT_FLAG, 0, "list-skipped", NULL, "Print which files of --data are left out, and why, and leave.",
+         &o->list_skipped, 0, 0},
         {BL_OPT_FLAG, 'q', "quiet", NULL, "No progress, only the result.", &o->quiet, 0, 0},
         {BL_OPT_FLAG, 0, "layers", NULL, "Print the model's layers, as batchlab explain reads them, and leave.",
          &o->layers, 0, 0},
@@ -229,6 +241,9 @@ static int check_company(const bl_train_options *o, bl_error *err)
     if (o->data && (o->train_samples != NOT_GIVEN || o->test_samples != NOT_GIVEN))
         return BL_FAIL(err, BL_ERR_USAGE,
                        "--train-samples and --test-samples are for synthetic images, not for --data");
+    if (!o->data && (o->verify_images || o->list_skipped))
+        return BL_FAIL(err, BL_ERR_USAGE, "--%s is for the files of --data",
+                       o->list_skipped ? "list-skipped" : "verify-images");
     return BL_OK;
 }
 
@@ -424,6 +439,7 @@ int bl_train_options_parse(int argc, char **argv, bl_train_options *o, bl_error 
                             .train_samples = NOT_GIVEN,
                             .test_samples = NOT_GIVEN,
                             .drop_last = true,
+                            .scan_cache = true,
                             .workers = 1,
                             .prefetch = 1,
                             .seed = 1,

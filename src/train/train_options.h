@@ -28,6 +28,7 @@ typedef struct bl_train_options {
     bool sync_batch_norm;
     int64_t accumulate;                  /* batches a step */
     const char *data;                    /* NULL: synthetic images */
+    bool verify_images, scan_cache;      /* of data: decode all while scanning; remember what a scan found */
     int64_t image_size, classes;         /* 0: the model's; the data's */
     int64_t train_samples, test_samples; /* synthetic */
     bl_augment augment;
@@ -59,7 +60,7 @@ typedef struct bl_train_options {
     bl_precision precision;
     bool quiet, profile;
     const char *trace; /* file, or NULL */
-    bool memory_plan;
+    bool memory_plan, list_skipped;
     bool help, layers, list_models; /* nothing else is checked then */
     bl_strv said; /* names and values of all options by turns, defaults too: what a checkpoint compares */
 } bl_train_options;

@@ -5,27 +5,16 @@
 #include "backend/cpu/cpu.h"
 #include "base/alloc.h"
 #include "train/classify.h"
+#include "train/data_source.h"
 #include "train/detect.h"
 
 /* Larger batches would only take memory: in evaluation mode the results do not depend on it. */
 #define EVAL_BATCH_MAX 64
 
-static int open_source(bl_trainer *t, bl_error *err)
-{
-    const bl_train_options *o = t->options;
-    int classes = o->classes > 0 ? (int)o->classes : 10;
-    uint64_t seed = (uint64_t)o->seed;
-    if (bl_train_detects(t))
-        return o->data ? bl_yolo_open(o->data, (int)o->classes, &t->dataset, err)
-                       : bl_synthetic_boxes_open(classes, o->train_samples, o->test_samples, seed, &t->dataset, err);
-    return o->data ? bl_folder_open(o->data, &t->dataset, err)
-                   : bl_synthetic_open(classes, o->train_samples, o->test_samples, seed, &t->dataset, err);
-}
-
 static int open_data(bl_trainer *t, bl_error *err)
 {
     const bl_train_options *o = t->options;
-    int code = open_source(t, err);
+    int code = bl_train_open_data(o, &t->dataset, err);
     if (code != BL_OK)
         return code;
     t->n_classes = o->classes > 0 ? (int)o->classes : t->dataset->n_classes;

@@ -112,6 +112,18 @@ picture_file picture_png(picture_kind kind, int width, int height)
     return (picture_file){data, len};
 }
 
+picture_file picture_png_of(const uint8_t *rgb, int width, int height)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)width, .height = (png_uint_32)height};
+    image.format = PNG_FORMAT_RGB;
+    png_alloc_size_t len = 0;
+    assert_true(png_image_write_to_memory(&image, NULL, &len, 0, rgb, 0, NULL));
+    uint8_t *data = malloc(len);
+    assert_non_null(data);
+    assert_true(png_image_write_to_memory(&image, data, &len, 0, rgb, 0, NULL));
+    return (picture_file){data, len};
+}
+
 void picture_clear(picture_file *file)
 {
     free(file->data);

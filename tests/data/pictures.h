@@ -23,6 +23,7 @@ typedef struct picture_file {
 uint8_t picture_value(int x, int y, int width, int height, int channel);
 picture_file picture_jpeg(picture_kind kind, int width, int height);
 picture_file picture_png(picture_kind kind, int width, int height);
+picture_file picture_png_of(const uint8_t *rgb, int width, int height);
 void picture_clear(picture_file *file);
 
 /* FNV-1a going on from `hash`: whether two sequences of batches are the same to the bit. */

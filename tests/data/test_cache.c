@@ -307,7 +307,10 @@ static void a_kill_while_building_does_no_harm(void **state)
 static void a_broken_image_is_left_out(void **state)
 {
     char *folder = test_path(*state, "cache"), *image = test_path(*state, "train/odd/03.jpg");
-    test_write_file(image, "\xFF\xD8\xFF nonsense", 12);
+    picture_file damaged = picture_png(PICTURE_RGB, 20, 20); /* which a look at its beginning and end does not show */
+    memset(damaged.data + damaged.len / 2, 0x55, 8);
+    test_write_file(image, damaged.data, damaged.len);
+    picture_clear(&damaged);
     for (int mode = BL_CACHE_RAM; mode <= BL_CACHE_DISK; mode++) {
         bl_dataset *dataset = opened(*state, false);
         bl_cache_report r = filled(dataset, (bl_cache_mode)mode, 0, BL_AUGMENT_FLIP, folder);

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 import unittest.mock
 
-from trainer_case import BUILD, TrainerCase, png
+from trainer_case import BUILD, TRAINER, TrainerCase, png
 
 LAB = os.path.join(BUILD, 'src', 'lab', 'batchlab')
 
@@ -69,7 +69,6 @@ class Train(TrainerCase):
     def test_caches_change_no_bit(self):
         self.put_images()
         os.environ['XDG_CACHE_HOME'] = self.path('cache')
-        self.addCleanup(os.environ.pop, 'XDG_CACHE_HOME')
         common = ['--no-eval', '-d', 'data', '-b', '8', '--steps', '14', '--augment', 'crop', '--threads', '2']
         first = self.losses(*common)
         for cache, extra in (('ram', []), ('ram-encoded', ['-w', '2', '--prefetch', '3']), ('disk', []), ('disk', ['-w', '0'])):
@@ -84,7 +83,7 @@ class Train(TrainerCase):
                     self.assertEqual(len(kept), 1)
                 else:
                     self.assertEqual(kept, [48 * 16 * 16 * 3])
-        self.assertEqual(len(os.listdir(self.path('cache/batchlab'))), 1)
+        self.assertEqual(len([name for name in os.listdir(self.path('cache/batchlab')) if not name.endswith('.scan')]), 1)
         os.environ['XDG_CACHE_HOME'] = self.path('another')  # what has been written once is used, however large
         for cache in ('ram', 'disk'):
             _, err = self.train('tiny_cnn', *common, '--cache', cache, '--cache-limit', '20K')
@@ -218,16 +217,54 @@ class Train(TrainerCase):
         self.put('data/train/green/1.png', png((0, 200, 0)))
         self.refuse(['tiny_cnn', '-d', 'data', '-b', '4', '--classes', '2'], ['3'], remedy=False)
 
-    def test_a_corrupt_image(self):
+    def test_corrupt_images(self):
         self.put_images(4)
         for name, data in (('broken.jpg', b'\xff\xd8\xff\xe0 no picture'), ('cut.png', png((1, 2, 3))[:-40])):
             self.put(f'data/train/red/{name}', data)
-            process = self.start('tiny_cnn', '-q', '-d', 'data', '-b', '9')
-            _, err = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, 2, err)
-            self.assertIn(f'data/train/red/{name}', err)
-            self.assertIn('try: remove or replace the file', err)
-            os.remove(os.path.join(self.folder, 'data/train/red', name))
+        out, err = self.train('tiny_cnn', '-d', 'data', '-b', '8')
+        self.assertRegex(err, r"warning: 2 of the data set's files cannot be used .*, such as data/train/red/broken.jpg: ")
+        self.assertNotIn('looking at images', err)  # the bar is for terminals
+        out, _ = self.train('tiny_cnn', '-d', 'data', '--list-skipped')
+        self.assertIn('8 images to train on', out)
+        self.assertIn('left out: data/train/red/broken.jpg: ', out)
+        self.assertIn('left out: data/train/red/cut.png: it ends too early', out)
+        marks = self.marked('-d', 'data', '-b', '8', '--no-scan-cache')
+        self.assertEqual([m['value'] for m in marks if m.get('name') == 'files_left_out'], [2])
+
+    def test_an_image_corrupt_within(self):
+        self.put_images(4)
+        image = bytearray(png((1, 2, 3)))
+        image[len(image) // 2:len(image) // 2 + 8] = b'nonsense'
+        self.put('data/train/red/within.png', bytes(image))
+        self.refuse(['tiny_cnn', '-q', '-d', 'data', '-b', '9'], ['data/train/red/within.png'])
+        _, err = self.train('tiny_cnn', '-q', '-d', 'data', '-b', '8', '--verify-images')
+        self.assertIn('within.png: it cannot be decoded', err)
+        self.refuse(['tiny_cnn', '--verify-images'], ['--verify-images is for the files of --data'], remedy=False)
+
+    def test_a_bar_while_scanning(self):
+        """On a terminal alone, and not where --quiet asks for silence."""
+        self.put_images(4)
+        for i in range(200):  # links: each is a file of its own to the scan
+            os.symlink('0.png', self.path(f'data/train/red/link{i}.png'))
+        for quiet in (False, True):
+            with self.subTest(quiet=quiet):
+                ours, theirs = os.openpty()
+                process = subprocess.Popen([TRAINER, 'tiny_cnn', '-d', 'data', '--list-skipped'] + ['-q'] * quiet, cwd=self.folder, stdout=subprocess.DEVNULL,
+                                           stderr=theirs, env=dict(os.environ, TERM='xterm'))
+                os.close(theirs)
+                shown = b''
+                try:
+                    while piece := os.read(ours, 4096):
+                        shown += piece
+                except OSError:  # the other side is closed
+                    pass
+                os.close(ours)
+                self.assertEqual(process.wait(timeout=60), 0)
+                if quiet:
+                    self.assertEqual(shown, b'')
+                else:
+                    self.assertRegex(shown, rb'looking at images \[#*-*\] \d+ of 224')
+                    self.assertTrue(shown.endswith(b'\r\x1b[K'), shown)
 
     def test_more_memory_than_there_is(self):
         self.refuse(['tiny_cnn', '-q', '-b', '1048576', '--train-samples', '1048576', '--image-size', '2048'],

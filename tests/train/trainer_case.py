@@ -54,6 +54,11 @@ class TrainerCase(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
+        # What is kept of the data between runs is the test's own.
+        before = os.environ.get('XDG_CACHE_HOME')
+        os.environ['XDG_CACHE_HOME'] = self.path('cache of this test')
+        self.addCleanup(lambda: os.environ.pop('XDG_CACHE_HOME') if before is None else
+                        os.environ.update(XDG_CACHE_HOME=before))
         random.seed(1)
 
     def path(self, name):
