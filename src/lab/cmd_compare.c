@@ -163,7 +163,9 @@ static int run(const bl_compare_options *o, const bl_lab *lab, bl_sweep_spec *sp
                       .keep_logs = o->sweep.keep_logs,
                       .keep_outdir = o->sweep.keep_outdir,
                       .page = o->sweep.live,
-                      .verbose = o->sweep.verbose};
+                      .verbose = o->sweep.verbose,
+                      .telemetry_hz = o->sweep.telemetry_hz,
+                      .max_temperature = o->sweep.max_temperature};
     bl_sweep_outcome outcome;
     code = bl_compare_run(&sweep, budget_s, &outcome, err);
     bl_live_erase(&live);

@@ -9,12 +9,12 @@
 #include "lab/stored_command.h"
 #include "lab/sweep_options.h"
 
-static int choose_form(const char *format, bool steps, bl_show_form *form, bl_error *err)
+static int choose_form(const char *format, bool steps, bool telemetry, bl_show_form *form, bl_error *err)
 {
     if (strcmp(format, "json") == 0)
         *form = BL_SHOW_JSON_STEPS;
     else if (strcmp(format, "csv") == 0)
-        *form = steps ? BL_SHOW_CSV_STEPS : BL_SHOW_CSV;
+        *form = telemetry ? BL_SHOW_CSV_TELEMETRY : steps ? BL_SHOW_CSV_STEPS : BL_SHOW_CSV;
     else {
         BL_FAIL(err, BL_ERR_USAGE, "there is no format '%s'", format);
         bl_error_remedy(err, "--format csv or --format json");
@@ -26,10 +26,11 @@ static int choose_form(const char *format, bool steps, bl_show_form *form, bl_er
 int bl_cmd_export(bl_lab *lab, int argc, char **argv)
 {
     const char *db = BL_SWEEP_DB, *format = "csv", *output = NULL;
-    bool steps = false;
+    bool steps = false, telemetry = false;
     const bl_option options[] = {
         {BL_OPT_STRING, 'f', "format", "FORMAT", "csv or json (default: csv).", &format, 0, 0},
         {BL_OPT_FLAG, 's', "steps", NULL, "With csv: a line for each raw step, not for each trial.", &steps, 0, 0},
+        {BL_OPT_FLAG, 0, "telemetry", NULL, "With csv: a line for each value that was looked at.", &telemetry, 0, 0},
         {BL_OPT_STRING, 'o', "output", "FILE", "Write there, replacing the file as a whole (default: standard output).",
          &output, 0, 0},
         {BL_OPT_STRING, 0, "db", "FILE", "The database of experiments (default: batchlab.db).", &db, 0, 0},
@@ -53,7 +54,7 @@ int bl_cmd_export(bl_lab *lab, int argc, char **argv)
     bl_str_init(&text);
     int code = bl_stored_command_begin(&command, argc, argv, &db, BL_STORE_READ, true, NULL, &stored, &err);
     if (code == BL_OK && stored.store)
-        code = choose_form(format, steps, &form, &err);
+        code = choose_form(format, steps, telemetry, &form, &err);
     if (code == BL_OK && stored.store) {
         bl_report_style style = {0};
         code = bl_show_make(stored.store, stored.id, form, &style, &text, &err);

@@ -64,7 +64,9 @@ static int run(const bl_compare_options *o, const bl_lab *lab, const bl_sweep_sp
                       .live = &live,
                       .keep_logs = o->sweep.keep_logs,
                       .keep_outdir = o->sweep.keep_outdir,
-                      .verbose = o->sweep.verbose};
+                      .verbose = o->sweep.verbose,
+                      .telemetry_hz = o->sweep.telemetry_hz,
+                      .max_temperature = o->sweep.max_temperature};
     bl_sweep_outcome outcome;
     code = bl_sweep_run(&sweep, &outcome, err);
     bl_live_erase(&live);

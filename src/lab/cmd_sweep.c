@@ -99,7 +99,9 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
                       .keep_logs = o->keep_logs,
                       .keep_outdir = o->keep_outdir,
                       .page = o->live,
-                      .verbose = o->verbose};
+                      .verbose = o->verbose,
+                      .telemetry_hz = o->telemetry_hz,
+                      .max_temperature = o->max_temperature};
     bl_sweep_outcome outcome;
     int64_t resumable = id;
     code = bl_sweep_run(&sweep, &outcome, err);

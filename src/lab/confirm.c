@@ -135,7 +135,9 @@ int bl_confirm_run(const bl_confirm *o, int64_t *id, bl_sweep_outcome *outcome, 
                           .launcher = o->launcher,
                           .live = o->live,
                           .keep_logs = fresh.keep_logs,
-                          .verbose = fresh.verbose};
+                          .verbose = fresh.verbose,
+                          .telemetry_hz = fresh.telemetry_hz,
+                          .max_temperature = fresh.max_temperature};
         code = bl_compare_run(&sweep, o->budget_s, outcome, err);
         bl_live_erase(o->live);
     }

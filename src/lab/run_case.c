@@ -118,6 +118,8 @@ static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *r
         .rules = spec->driving.rules,
         .formats = spec->driving.formats,
         .pty = spec->driving.pty,
+        .telemetry = run->telemetry,
+        .telemetry_hz = run->telemetry_hz,
         .interrupt = &bl_interrupt_count,
         .on_progress = run->on_progress,
         .context = run->context,

@@ -21,6 +21,8 @@ typedef struct bl_case_run {
     void (*on_command)(void *context, const bl_strv *argv);
     void (*on_progress)(void *context, const bl_trial_progress *progress);
     void *context;
+    bl_telemetry *telemetry; /* NULL: none */
+    double telemetry_hz;
 } bl_case_run;
 
 /* An outcome that ended ambiguously is run once more (trial/settle.h), in the same folder. `result` is filled where

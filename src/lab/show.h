@@ -16,7 +16,8 @@ typedef enum bl_show_form {
     BL_SHOW_JSON,
     BL_SHOW_JSON_STEPS,
     BL_SHOW_CSV,
-    BL_SHOW_CSV_STEPS
+    BL_SHOW_CSV_STEPS,
+    BL_SHOW_CSV_TELEMETRY
 } bl_show_form;
 
 /* What the file descriptor can show: width, colours (NO_COLOR is heeded), more than ASCII (by the locale). */

@@ -12,7 +12,9 @@
 #include "lab/interrupt.h"
 #include "lab/page_file.h"
 #include "lab/record.h"
+#include "lab/record_telemetry.h"
 #include "lab/run_case.h"
+#include "lab/telemetry_setup.h"
 #include "plan/blocks.h"
 #include "plan/eta.h"
 #include "plan/template.h"
@@ -31,6 +33,8 @@ typedef struct sitting {
     int64_t page_ns; /* when the live page was last written; 0: not yet */
     bool page_failed;
     bl_sweep_outcome *outcome;
+    bl_telemetry *telemetry; /* NULL: none */
+    bl_gate gate;
 } sitting;
 
 /* ---- what is left ---- */
@@ -176,6 +180,8 @@ static int store_result(sitting *s, const bl_trial_result *result, bl_error *err
     bl_trial_record record;
     int code = bl_record_make(result, entry, run_samples, &arena, &record, err);
     if (code == BL_OK)
+        code = bl_record_telemetry(&result->telemetry, &s->gate, &arena, &record, err);
+    if (code == BL_OK)
         code = bl_store_add_trial(s->sweep->store, s->sweep->id, &record, NULL, err);
     if (code == BL_OK)
         say_result(s, &record);
@@ -218,7 +224,14 @@ static int run_trial(sitting *s, bl_error *err)
         .on_command = say_command,
         .on_progress = show_progress,
         .context = s,
+        .telemetry = s->telemetry,
+        .telemetry_hz = s->sweep->telemetry_hz,
     };
+    bl_gate_wait(&s->gate, s->sweep->live);
+    if (bl_interrupt_count > 0) { /* while it waited: the trial has not begun */
+        bl_str_clear(&title);
+        return BL_OK;
+    }
     bl_trial_result result;
     bl_error later = {0};
     bool ran;
@@ -273,8 +286,14 @@ int bl_sweep_run(const bl_sweep *sweep, bl_sweep_outcome *outcome, bl_error *err
         code = make_plan(&s, err);
     if (code == BL_OK && !sweep->set_up && s.left.len > 0)
         code = bl_hook_run_setup(sweep->launcher, sweep->spec, err);
+    if (code == BL_OK && sweep->telemetry_hz > 0) {
+        bl_telemetry_spec spec = bl_telemetry_setup(NULL, sweep->launcher->pid);
+        code = bl_telemetry_new(&spec, &s.telemetry, err);
+    }
+    bl_gate_init(&s.gate, s.telemetry, sweep->max_temperature);
     if (code == BL_OK)
         code = run_all(&s, err);
+    bl_telemetry_free(s.telemetry);
     bool finished = code == BL_OK && !outcome->interrupted;
     bl_error ignored = {0}; /* the first failure is the one to tell */
     int ended = finished && sweep->goes_on ? BL_OK

@@ -22,6 +22,8 @@ typedef struct bl_sweep {
     bool set_up;             /* --setup has run in this sitting */
     const char *page;        /* a web page written anew after each trial, or NULL */
     bool verbose;
+    double telemetry_hz;    /* looks a second while trials run; 0: none */
+    double max_temperature; /* no trial begins above it; NaN: go by the first one's */
 
     /* For comparisons, which go on from look to look. All zero: the whole experiment, to its end. */
     size_t block_limit;   /* only the blocks before this one; 0: all */

@@ -1,5 +1,7 @@
 #include "lab/sweep_options.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/parse.h"
@@ -84,6 +86,17 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          &o->driving.prepare, 0, 0},
         {BL_OPT_STRING, 0, "cleanup", "COMMAND", "Run this after each trial, whatever became of it.",
          &o->driving.cleanup, 0, 0},
+
+        {BL_OPT_GROUP, 0, NULL, NULL, "What to look at", NULL, 0, 0},
+        {BL_OPT_STRING, 0, "telemetry", "RATE",
+         "Look at processes, power, clocks and devices so often a second, such as 10Hz, or off (default: 10Hz); "
+         "batchlab "
+         "doctor says what works here.",
+         &o->telemetry, 0, 0},
+        {BL_OPT_FLOAT, 0, "max-temperature", "C",
+         "Begin no trial while the hottest processor or device is above so many degrees, but wait for two minutes at "
+         "most (default: 2 above what it was at the start, one minute at most).",
+         &o->max_temperature, 0, 0},
 
         {BL_OPT_GROUP, 0, NULL, NULL, "How long", NULL, 0, 0},
         {BL_OPT_INT, 'n', "blocks", "N", "Blocks: trials of each case (default: 5).", &o->blocks, 1, 10000},
@@ -276,8 +289,39 @@ static int take_operands(bl_sweep_options *o, const bl_strv *operands, bl_error 
 }
 
 /* Zero seconds would end a trial before its first step. */
-int bl_sweep_options_check_times(const bl_sweep_options *o, bl_error *err)
+static int take_telemetry(bl_sweep_options *o, bl_error *err)
 {
+    const char *text = o->telemetry;
+    char number[32];
+    size_t n = text ? strlen(text) : 0;
+    bool off = text && strcmp(text, "off") == 0;
+    if (n > 2 && strcasecmp(text + n - 2, "hz") == 0)
+        n -= 2;
+    snprintf(number, sizeof number, "%.*s", (int)(n < sizeof number ? n : 0), text ? text : "");
+    bl_error ignored = {0};
+    if (off)
+        o->telemetry_hz = 0;
+    else if (text && (bl_parse_f64(number, "--telemetry", &o->telemetry_hz, &ignored) != BL_OK ||
+                      !(o->telemetry_hz >= 0.2 && o->telemetry_hz <= 1000))) {
+        BL_FAIL(err, BL_ERR_USAGE, "--telemetry '%s' is neither a rate of 0.2 to 1000 a second nor off", text);
+        bl_error_remedy(err, "--telemetry 10Hz");
+        return BL_ERR_USAGE;
+    }
+    if (isnan(o->max_temperature))
+        return BL_OK;
+    if (off)
+        return BL_FAIL(err, BL_ERR_USAGE, "--max-temperature needs telemetry, which is off");
+    if (!(o->max_temperature >= 20 && o->max_temperature <= 120))
+        return BL_FAIL(err, BL_ERR_USAGE, "--max-temperature %g does not lie between 20 and 120 degrees",
+                       o->max_temperature);
+    return BL_OK;
+}
+
+int bl_sweep_options_check_times(bl_sweep_options *o, bl_error *err)
+{
+    int code = take_telemetry(o, err);
+    if (code != BL_OK)
+        return code;
     const char *bad = o->time_s == 0 ? "--time" : o->setup_s == 0 ? "--setup-time" : NULL;
     if (!bad)
         return BL_OK;
@@ -297,6 +341,8 @@ void bl_sweep_options_init(bl_sweep_options *options)
         .seed = BL_SWEEP_NOT_GIVEN,
         .margin = BL_SWEEP_MARGIN,
         .db = BL_SWEEP_DB,
+        .telemetry_hz = BL_SWEEP_TELEMETRY_HZ,
+        .max_temperature = NAN,
     };
     bl_driving_options_init(&options->driving);
 }

@@ -10,14 +10,15 @@
 #include "base/str.h"
 #include "lab/driving.h"
 
-#define BL_SWEEP_BLOCKS    5
-#define BL_SWEEP_STEPS     50
-#define BL_SWEEP_TIME_S    60.0
-#define BL_SWEEP_SETUP_S   600.0
-#define BL_SWEEP_WARMUP    3
-#define BL_SWEEP_MARGIN    0.01
-#define BL_SWEEP_DB        "batchlab.db"
-#define BL_SWEEP_NOT_GIVEN (-1)
+#define BL_SWEEP_BLOCKS       5
+#define BL_SWEEP_STEPS        50
+#define BL_SWEEP_TIME_S       60.0
+#define BL_SWEEP_SETUP_S      600.0
+#define BL_SWEEP_WARMUP       3
+#define BL_SWEEP_MARGIN       0.01
+#define BL_SWEEP_DB           "batchlab.db"
+#define BL_SWEEP_TELEMETRY_HZ 10.0
+#define BL_SWEEP_NOT_GIVEN    (-1)
 
 /* Numbers are BL_SWEEP_NOT_GIVEN and texts NULL where the user did not give them. */
 typedef struct bl_sweep_options {
@@ -44,7 +45,10 @@ typedef struct bl_sweep_options {
     bool confirm;      /* compare the best with those near it, on fresh blocks */
     const char *keep_logs;
     const char *keep_outdir;
-    const char *live; /* a web page that follows the sweep, or NULL */
+    const char *telemetry;  /* --telemetry, or NULL */
+    double telemetry_hz;    /* 0: off */
+    double max_temperature; /* NaN: not given */
+    const char *live;       /* a web page that follows the sweep, or NULL */
     bool json;
     bool quiet;
     bool verbose;
@@ -64,7 +68,7 @@ void bl_sweep_options_init(bl_sweep_options *options);
 int bl_sweep_options_table(bl_sweep_options *o, bl_option *table);
 /* A resumed experiment keeps its own settings: one that is given again would be ignored, so it is refused. */
 int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err);
-int bl_sweep_options_check_times(const bl_sweep_options *o, bl_error *err);
+int bl_sweep_options_check_times(bl_sweep_options *o, bl_error *err);
 
 /* `options` is initialised here and must be cleared also after an error. */
 int bl_sweep_options_parse(int argc, char **argv, bl_sweep_options *options, bl_error *err);

@@ -7,6 +7,7 @@
 #include "report/confirmation.h"
 #include "report/noise_scales.h"
 #include "report/report.h"
+#include "report/telemetry_figures.h"
 #include "report/warnings.h"
 
 /* Missing is null. */
@@ -94,6 +95,52 @@ static json_t *environment(const bl_environment *environment)
     return array;
 }
 
+static json_t *case_telemetry(const bl_analysis *a, size_t c)
+{
+    bl_telemetry_figure f;
+    if (!bl_telemetry_figure_of_case(a, c, &f))
+        return NULL;
+    json_t *o = json_object();
+    set(o, "cpu_cores", real(f.cpu_cores));
+    set(o, "other_cores", real(f.other_cores));
+    set(o, "device_busy", real(f.device_busy));
+    set(o, "device_memory_b", real(f.device_memory_b));
+    set(o, "power_w", real(f.power_w));
+    set(o, "joules_per_sample", real(f.joules_per_sample));
+    set(o, "hottest_c", real(f.hottest_c));
+    set(o, "throttled", real(f.throttled));
+    return o;
+}
+
+static json_t *trial_telemetry(const bl_stored_telemetry *t)
+{
+    if (!t)
+        return NULL;
+    json_t *o = json_object(), *looks = json_array(), *series = json_array();
+    for (size_t i = 0; i < t->n; i++)
+        json_array_append_new(looks, json_integer(t->t_ns[i]));
+    for (size_t i = 0; i < t->n_series; i++) {
+        const bl_stored_series *s = &t->series[i];
+        json_t *one = json_object(), *values = s->values ? json_array() : NULL;
+        for (size_t k = 0; s->values && k < t->n; k++)
+            json_array_append_new(values, real(s->values[k]));
+        set(one, "source", text(s->source));
+        set(one, "scope", text(s->scope));
+        set(one, "metric", text(s->metric));
+        set(one, "unit", text(s->unit));
+        set(one, "reason", text(s->reason));
+        set(one, "values", values);
+        json_array_append_new(series, one);
+    }
+    set(o, "pace_hz", real(t->pace_hz));
+    set(o, "cost_s", real(t->cost_s));
+    set(o, "gate_s", real(t->gate_s));
+    set(o, "gate_note", text(t->gate_note));
+    set(o, "looks_ns", looks);
+    set(o, "series", series);
+    return o;
+}
+
 static json_t *case_object(const bl_analysis *a, size_t c)
 {
     const bl_case_figure *figure = &a->cases[c];
@@ -105,6 +152,7 @@ static json_t *case_object(const bl_analysis *a, size_t c)
     set(o, "samples_per_s", a->per_run ? NULL : interval(&rate));
     set(o, "step_s", real(figure->step_seconds));
     set(o, "data_wait_share", real(figure->wait_share));
+    set(o, "telemetry", case_telemetry(a, c));
     set(o, "load_s", real(figure->load_seconds));
     set(o, "seconds_over_best", a->best < a->n_cases ? interval(&figure->against_best.ratio) : NULL);
     set(o, "best", json_boolean(c == a->best));
@@ -375,6 +423,7 @@ static json_t *trial_object(const bl_analysis *a, size_t i, bool with_steps)
     set(o, "n_steps", json_integer((json_int_t)t->n_steps));
     if (with_steps) {
         set(o, "steps", steps(t));
+        set(o, "telemetry", trial_telemetry(t->telemetry));
         set(o, "output_tail", text(t->output_tail));
     }
     return o;

@@ -30,6 +30,10 @@ void bl_report_details(const bl_analysis *analysis, const bl_report_style *style
 /* One object: settings, environment, cases with figures, the powers of two, trials, and their raw steps where
  * `with_steps`. Missing values are null. Ends with a newline. */
 int bl_report_json(const bl_analysis *analysis, bool with_steps, bl_str *out, bl_error *err);
+/* What the machine did in each case's warm steps; nothing where no trial has telemetry. */
+void bl_report_telemetry(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
+/* A line a value, and one for what is absent. */
+void bl_report_csv_telemetry(const bl_analysis *analysis, bl_str *out);
 /* RFC 4180, a header line, a line a trial; missing values are empty. */
 void bl_report_csv_trials(const bl_analysis *analysis, bl_str *out);
 /* The same, a line a step. */

@@ -46,6 +46,25 @@ typedef struct bl_stored_evidence {
     bool decided; /* the outcome was decided by this one */
 } bl_stored_evidence;
 
+/* Values over time of one thing; a look that gave none is NaN. */
+typedef struct bl_stored_series {
+    const char *metric, *unit; /* NULL: the whole source is absent */
+    const char *source, *scope;
+    const char *reason; /* why values are missing, or how they are inexact; NULL */
+    bool counter;       /* only differences mean something */
+    double *values;     /* one a look; NULL where there is none at all */
+} bl_stored_series;
+
+typedef struct bl_stored_telemetry {
+    int64_t *t_ns; /* of the looks, monotonic */
+    size_t n;
+    bl_stored_series *series;
+    size_t n_series;
+    double pace_hz, cost_s; /* looks a second, and the processor time they took */
+    double gate_s;          /* waited before the trial until it was cool; NaN: nothing to go by */
+    const char *gate_note;  /* on that, or NULL */
+} bl_stored_telemetry;
+
 typedef struct bl_trial_record {
     int64_t id;
     size_t case_index;
@@ -80,6 +99,7 @@ typedef struct bl_trial_record {
     size_t n_noise;
     bl_stored_evidence *evidence; /* the most trusted first */
     size_t n_evidence;
+    bl_stored_telemetry *telemetry; /* NULL: none, or steps were not loaded */
 } bl_trial_record;
 
 typedef struct bl_stored_factor {

@@ -10,5 +10,7 @@ extern const char bl_store_schema[];
 extern const char bl_store_comparison_tables[];
 /* The same with the first trial that measured its gradient's noise. */
 extern const char bl_store_noise_table[];
+/* And with the first trial that has telemetry. */
+extern const char bl_store_telemetry_tables[];
 
 #endif

@@ -318,8 +318,12 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
     result->started_ns = started.started_ns;
     result->started_wall_ns = started.started_wall_ns;
     r.heard_ns = started.started_ns;
+    bl_sampler *sampler = NULL; /* a trial without it is better than none */
+    if (code == BL_OK && spec->telemetry)
+        bl_sampler_start(spec->telemetry, spec->telemetry_hz, BL_RECORDING_LOOKS_MAX, &sampler, NULL);
     while (code == BL_OK && !r.ended)
         code = run_once(&r, err);
+    bl_sampler_stop(sampler, &result->telemetry);
     if (code == BL_OK) {
         drain(&r);
         fill_result(&r);
@@ -340,4 +344,5 @@ void bl_trial_result_clear(bl_trial_result *result)
     bl_str_clear(&result->step_note);
     bl_markers_clear(&result->markers);
     bl_progress_clear(&result->progress);
+    bl_recording_clear(&result->telemetry);
 }

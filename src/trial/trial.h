@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "telemetry/recording.h"
 #include "trial/launcher.h"
 #include "trial/markers.h"
 #include "trial/outcome.h"
@@ -47,6 +48,8 @@ typedef struct bl_trial_spec {
     void *enough_context;
     const bl_progress_formats *formats; /* of progress lines; NULL: they are not read */
     bool pty;                           /* the program's output is a terminal */
+    bl_telemetry *telemetry; /* looked at while the trial runs, telemetry_hz times a second; NULL: nothing is */
+    double telemetry_hz;
 } bl_trial_spec;
 
 /* The more trusted ones first. */
@@ -88,6 +91,7 @@ typedef struct bl_trial_result {
     bl_str step_note;             /* on steps read from progress lines, or why they cannot serve; mostly empty */
     bl_str output_tail;           /* the last BL_OUTPUT_TAIL_B bytes of stdout and stderr together */
     int64_t output_b;             /* bytes written in all */
+    bl_recording telemetry;       /* empty where none was wanted, or no thread could be had for it */
 } bl_trial_result;
 
 #define BL_OUTPUT_TAIL_B 65536
