@@ -8,8 +8,9 @@
 #include "dist/dist.h"
 #include "train/learn_options.h"
 
-#define MAX_OPTIONS 80
-#define NOT_GIVEN   (-1)
+#define MAX_OPTIONS   96
+#define DATA_ROWS_MAX 24
+#define NOT_GIVEN     (-1)
 
 /* What is still text after parsing. */
 typedef struct raw {
@@ -66,6 +67,7 @@ static int data_rows(bl_train_options *o, raw *r, bl_option *table)
          "Leave out an epoch's last batch where it is not full (default); --no-drop-last trains on it.", &o->drop_last,
          0, 0},
     };
+    _Static_assert(sizeof rows / sizeof rows[0] <= DATA_ROWS_MAX, "raise DATA_ROWS_MAX");
     memcpy(table, rows, sizeof rows);
     return (int)BL_ARRAY_LEN(rows);
 }
@@ -149,7 +151,8 @@ static int machine_rows(bl_train_options *o, raw *r, bl_option *table)
          &o->layers, 0, 0},
         {BL_OPT_FLAG, 0, "list-models", NULL, "List the models and leave.", &o->list_models, 0, 0},
     };
-    _Static_assert(sizeof rows / sizeof rows[0] + BL_LEARN_ROWS_MAX + 16 <= MAX_OPTIONS, "raise MAX_OPTIONS");
+    _Static_assert(sizeof rows / sizeof rows[0] + BL_LEARN_ROWS_MAX + DATA_ROWS_MAX <= MAX_OPTIONS,
+                   "raise MAX_OPTIONS");
     memcpy(table, rows, sizeof rows);
     return (int)BL_ARRAY_LEN(rows);
 }
