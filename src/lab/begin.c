@@ -7,7 +7,7 @@
 /* A comparison stops by its own rule and a sweep by its blocks: neither goes on as the other. */
 static int check_kind(const bl_experiment *e, const char *command, bl_error *err)
 {
-    const char *kind = e->comparison.n_pairs > 0 ? "compare" : "sweep";
+    const char *kind = e->comparison.n_pairs > 0 ? "compare" : bl_driving_is_search(e->driving) ? "max" : "sweep";
     if (strcmp(kind, command) == 0)
         return BL_OK;
     BL_FAIL(err, BL_ERR_USAGE, "experiment %lld was begun by batchlab %s", (long long)e->id, kind);

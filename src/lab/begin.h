@@ -9,7 +9,7 @@
 
 /* The experiment's number into *id. Fresh: `spec` is what it is to do, `comparison` what it judges or NULL. Resumed
  * (options->resume): spec is filled here from the stored one, which must have been begun by the same kind of command
- * ("sweep" or "compare"). The environment of this sitting is stored. */
+ * ("sweep", "compare" or "max"). The environment of this sitting is stored. */
 int bl_begin(const bl_sweep_options *options, const char *command, bl_store *store, bl_sweep_spec *spec,
              const bl_comparison *comparison, int64_t *id, bl_error *err);
 

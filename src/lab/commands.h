@@ -28,6 +28,7 @@ extern const size_t bl_lab_n_commands;
 int bl_cmd_sweep(bl_lab *lab, int argc, char **argv);
 int bl_cmd_compare(bl_lab *lab, int argc, char **argv);
 int bl_cmd_selftest(bl_lab *lab, int argc, char **argv);
+int bl_cmd_max(bl_lab *lab, int argc, char **argv);
 int bl_cmd_list(bl_lab *lab, int argc, char **argv);
 int bl_cmd_show(bl_lab *lab, int argc, char **argv);
 int bl_cmd_report(bl_lab *lab, int argc, char **argv);

@@ -37,21 +37,6 @@ static const char selftest_examples[] = "  batchlab selftest -- python3 train.py
                                         "  batchlab selftest -b 128 --model mobilenet_v3_small\n"
                                         "  batchlab selftest -b 32 -n 40 -s 30 -- ./train -b {batch}\n";
 
-/* Rows of sweep's table but those named in `without`, with their headings. */
-static int take_rows(bl_sweep_options *o, const char *const *without, bl_option *table)
-{
-    bl_option all[BL_SWEEP_MAX_OPTIONS];
-    int n = 0, total = bl_sweep_options_table(o, all);
-    for (int i = 0; i < total; i++) {
-        bool left_out = false;
-        for (size_t w = 0; all[i].long_name && without[w]; w++)
-            left_out = left_out || strcmp(all[i].long_name, without[w]) == 0;
-        if (!left_out)
-            table[n++] = all[i];
-    }
-    return n;
-}
-
 enum { TABLE_MAX = BL_SWEEP_MAX_OPTIONS + 10 };
 
 static int compare_table(bl_compare_options *o, bl_option *table)
@@ -89,7 +74,7 @@ static int compare_table(bl_compare_options *o, bl_option *table)
     };
     memcpy(table, rows, sizeof rows);
     int n = (int)BL_ARRAY_LEN(rows);
-    return n + take_rows(&o->sweep, without, table + n);
+    return n + bl_sweep_options_table_without(&o->sweep, without, table + n);
 }
 
 static int selftest_table(bl_compare_options *o, bl_option *table)
@@ -102,7 +87,7 @@ static int selftest_table(bl_compare_options *o, bl_option *table)
     };
     memcpy(table, rows, sizeof rows);
     int n = (int)BL_ARRAY_LEN(rows);
-    return n + take_rows(&o->sweep, without, table + n);
+    return n + bl_sweep_options_table_without(&o->sweep, without, table + n);
 }
 
 static bl_command compare_command(const bl_option *table, int n)

@@ -229,6 +229,18 @@ static int take_cleanup(const json_t *value, bl_driving *driving, bl_error *err)
     return copy_command(json_string_value(value), &driving->cleanup, err);
 }
 
+static int take_search(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    const json_t *budget = json_object_get(value, "budget_b");
+    driving->search = (bl_largest_limits){.min = json_integer_value(json_object_get(value, "min")),
+                                          .max = json_integer_value(json_object_get(value, "max")),
+                                          .multiple = json_integer_value(json_object_get(value, "multiple_of")),
+                                          .budget_b = json_is_number(budget) ? json_number_value(budget) : NAN,
+                                          .headroom = json_number_value(json_object_get(value, "headroom"))};
+    return bl_largest_first(&driving->search) > 0 ? BL_OK
+                                                  : BL_FAIL(err, BL_ERR_FORMAT, "the search's limits make no sense");
+}
+
 static const struct {
     const char *name;
 
@@ -245,6 +257,7 @@ static const struct {
     {"setup", take_setup},
     {"prepare", take_prepare},
     {"cleanup", take_cleanup},
+    {"search", take_search},
 };
 
 int bl_driving_from_json(const char *json, bl_driving *driving, bl_error *err)
@@ -268,6 +281,25 @@ int bl_driving_from_json(const char *json, bl_driving *driving, bl_error *err)
     }
     json_decref(object);
     return code == BL_OK ? make_formats(driving, err) : code;
+}
+
+static int set_search(const bl_largest_limits *s, json_t *object)
+{
+    if (s->max == 0)
+        return 0;
+    return json_object_set_new(object, "search",
+                               json_pack("{s:I, s:I, s:I, s:o, s:f}", "min", (json_int_t)s->min, "max",
+                                         (json_int_t)s->max, "multiple_of", (json_int_t)s->multiple, "budget_b",
+                                         isfinite(s->budget_b) ? json_real(s->budget_b) : json_null(), "headroom",
+                                         s->headroom));
+}
+
+bool bl_driving_is_search(const char *json)
+{
+    json_t *object = json ? json_loads(json, 0, NULL) : NULL;
+    bool is = json_object_get(object, "search") != NULL;
+    json_decref(object);
+    return is;
 }
 
 static int set_surroundings(const bl_driving *driving, json_t *object)
@@ -306,6 +338,7 @@ static json_t *make_object(const bl_driving *driving)
     if (driving->pty)
         bad |= json_object_set_new(object, "pty", json_true());
     bad |= set_surroundings(driving, object);
+    bad |= set_search(&driving->search, object);
     json_decref(regexes);
     if (bad) {
         json_decref(object);

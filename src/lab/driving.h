@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "plan/largest.h"
 #include "trial/progress_formats.h"
 #include "trial/rules.h"
 
@@ -39,6 +40,7 @@ typedef struct bl_driving {
     double until_loss;       /* the trial ends once its training reached it (plan/target.h); NaN: it does not */
     char *setup;             /* command templates around the trials; NULL: none */
     char *prepare, *cleanup;
+    bl_largest_limits search; /* of a search for the largest batch; max is 0 where it is none */
 } bl_driving;
 
 /* The defaults that are not 0; frees nothing. */
@@ -51,6 +53,8 @@ int bl_driving_from_options(const bl_driving_options *options, bl_driving *drivi
 int bl_driving_from_json(const char *json, bl_driving *driving, bl_error *err);
 /* Appends the object. */
 int bl_driving_to_json(const bl_driving *driving, bl_str *out, bl_error *err);
+/* Whether an experiment with these settings is a search for the largest batch (batchlab max). */
+bool bl_driving_is_search(const char *json);
 void bl_driving_clear(bl_driving *driving);
 
 #endif

@@ -47,8 +47,11 @@ static void append_rate(bl_str *line, double samples_per_s)
 static void compose(const bl_live_state *s, bl_str *line)
 {
     char duration[32];
-    bl_str_printf(line, "block %zu/%zu  trial %zu/%zu  %s  %s", s->block, s->n_blocks, s->trial, s->n_trials, s->label,
-                  s->phase);
+    if (s->heading)
+        bl_str_printf(line, "%s  %s  %s", s->heading, s->label, s->phase);
+    else
+        bl_str_printf(line, "block %zu/%zu  trial %zu/%zu  %s  %s", s->block, s->n_blocks, s->trial, s->n_trials,
+                      s->label, s->phase);
     if (s->step > 0 && s->max_steps > 0)
         bl_str_printf(line, " step %lld/%lld", (long long)s->step, (long long)s->max_steps);
     else if (s->step > 0)

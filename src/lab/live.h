@@ -15,6 +15,7 @@ typedef struct bl_live {
 
 /* What one trial's line says. Unknown numbers are NaN. */
 typedef struct bl_live_state {
+    const char *heading;    /* instead of block and trial; NULL: these */
     size_t block, n_blocks; /* from 1 */
     size_t trial, n_trials; /* from 1, over the whole experiment */
     const char *label;      /* "batch=128" */

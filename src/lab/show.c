@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "lab/driving.h"
+#include "lab/max_report.h"
 
 /* Not setlocale: numbers must keep their point. */
 static bool locale_is_utf8(void)
@@ -71,6 +73,20 @@ int bl_show_print(const bl_analysis *a, bl_show_form form, const bl_report_style
     return out->failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the report") : BL_OK;
 }
 
+/* A search for the largest batch has another answer than a table of speeds. */
+static int print_search(const bl_analysis *a, bl_show_form form, const bl_report_style *style, bl_str *out,
+                        bl_error *err)
+{
+    if (form != BL_SHOW_JSON)
+        append_title(a->experiment, style, out);
+    int code = bl_max_report(a->experiment, form == BL_SHOW_JSON, style, out, err);
+    if (code == BL_OK && form == BL_SHOW_DETAILS) {
+        bl_str_append(out, "\nSettings\n");
+        bl_report_details(a, style, out);
+    }
+    return code;
+}
+
 int bl_show_make(bl_store *store, int64_t id, bl_show_form form, const bl_report_style *style, bl_str *out,
                  bl_error *err)
 {
@@ -91,7 +107,10 @@ int bl_show_make(bl_store *store, int64_t id, bl_show_form form, const bl_report
         analysis.confirmed_by = &confirmation;
     }
     if (code == BL_OK)
-        code = bl_show_print(&analysis, form, style, out, err);
+        code = bl_driving_is_search(experiment.driving) &&
+                       (form == BL_SHOW_TEXT || form == BL_SHOW_JSON || form == BL_SHOW_DETAILS)
+                   ? print_search(&analysis, form, style, out, err)
+                   : bl_show_print(&analysis, form, style, out, err);
     bl_analysis_clear(&confirmation);
     bl_analysis_clear(&analysis);
     bl_arena_clear(&arena);

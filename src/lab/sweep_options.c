@@ -154,6 +154,20 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
     return (int)(sizeof rows / sizeof rows[0]);
 }
 
+int bl_sweep_options_table_without(bl_sweep_options *o, const char *const *without, bl_option *table)
+{
+    bl_option all[BL_SWEEP_MAX_OPTIONS];
+    int n = 0, total = bl_sweep_options_table(o, all);
+    for (int i = 0; i < total; i++) {
+        bool left_out = false;
+        for (size_t w = 0; all[i].long_name && without[w]; w++)
+            left_out = left_out || strcmp(all[i].long_name, without[w]) == 0;
+        if (!left_out)
+            table[n++] = all[i];
+    }
+    return n;
+}
+
 static bl_command sweep_command(const bl_option *table, int n)
 {
     return (bl_command){

@@ -66,6 +66,8 @@ typedef struct bl_sweep_options {
 void bl_sweep_options_init(bl_sweep_options *options);
 /* The table of options, up to BL_SWEEP_MAX_OPTIONS rows; targets lie in *o. Returns its length. */
 int bl_sweep_options_table(bl_sweep_options *o, bl_option *table);
+/* The same but for the rows named in `without`, NULL-terminated. */
+int bl_sweep_options_table_without(bl_sweep_options *o, const char *const *without, bl_option *table);
 /* A resumed experiment keeps its own settings: one that is given again would be ignored, so it is refused. */
 int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err);
 int bl_sweep_options_check_times(bl_sweep_options *o, bl_error *err);

@@ -35,6 +35,8 @@ int bl_store_begin(bl_store *store, const bl_experiment *experiment, int64_t *id
 int bl_store_claim(bl_store *store, int64_t id, int64_t blocks, bl_error *err);
 /* What the machine is in this sitting (a resumed experiment has several): appended. */
 int bl_store_add_environment(bl_store *store, int64_t id, const bl_environment *environment, bl_error *err);
+/* One more case of an experiment whose only factor is the batch size: the next index. */
+int bl_store_add_case(bl_store *store, int64_t id, const char *value, bl_error *err);
 /* Stores one trial with its steps, as a whole or not at all. *trial_id may be NULL. */
 int bl_store_add_trial(bl_store *store, int64_t id, const bl_trial_record *trial, int64_t *trial_id, bl_error *err);
 /* state: BL_EXPERIMENT_FINISHED or _INTERRUPTED. The holder is forgotten. */
