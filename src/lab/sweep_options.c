@@ -162,6 +162,8 @@ int bl_sweep_options_table_without(bl_sweep_options *o, const char *const *witho
         bool left_out = false;
         for (size_t w = 0; all[i].long_name && without[w]; w++)
             left_out = left_out || strcmp(all[i].long_name, without[w]) == 0;
+        if (!left_out && all[i].kind == BL_OPT_GROUP && n > 0 && table[n - 1].kind == BL_OPT_GROUP)
+            n--; /* nothing is left under that heading */
         if (!left_out)
             table[n++] = all[i];
     }
