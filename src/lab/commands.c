@@ -14,6 +14,7 @@ const bl_lab_command bl_lab_commands[] = {
     {"explain", "predict what batch sizes cost on a device, from shapes alone", false, bl_cmd_explain},
     {"tune", "tell which batch size reaches a target soonest, from stored experiments", false, bl_cmd_tune},
     {"doctor", "say what can be measured here, and what makes figures doubtful", false, bl_cmd_doctor},
+    {"gemm", "measure products of matrices over the batch's dimension", true, bl_cmd_gemm},
     {"delete", "delete an experiment", false, bl_cmd_delete},
 };
 

@@ -36,6 +36,7 @@ int bl_cmd_export(bl_lab *lab, int argc, char **argv);
 int bl_cmd_explain(bl_lab *lab, int argc, char **argv);
 int bl_cmd_tune(bl_lab *lab, int argc, char **argv);
 int bl_cmd_doctor(bl_lab *lab, int argc, char **argv);
+int bl_cmd_gemm(bl_lab *lab, int argc, char **argv);
 int bl_cmd_delete(bl_lab *lab, int argc, char **argv);
 
 #endif

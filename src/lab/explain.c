@@ -88,7 +88,7 @@ static void add_share(bl_grid *grid, double share)
 static void add_change(bl_grid *grid, double change)
 {
     char cell[64];
-    bl_format_percent(change, cell, sizeof cell);
+    bl_format_percent(1 + change, cell, sizeof cell);
     bl_grid_add(grid, isnan(change) ? "" : cell);
 }
 

@@ -27,8 +27,7 @@ static int read_all(int fd, bl_str *out)
     }
 }
 
-/* Its error messages go where ours go. */
-static int run(char *const *argv, bl_str *out, bl_error *err)
+int bl_trainer_ask(char *const *argv, bl_str *out, bl_error *err)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -51,7 +50,7 @@ static int run(char *const *argv, bl_str *out, bl_error *err)
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (code != BL_OK || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return BL_FAIL(err, BL_ERR_USAGE, "batchlab-train did not say the layers of '%s'", argv[1]);
+        return BL_FAIL(err, BL_ERR_USAGE, "batchlab-train %s failed", argv[1]);
     return BL_OK;
 }
 
@@ -64,7 +63,8 @@ int bl_model_layers(const char *program, const char *model, int64_t image_size, 
     char *model_text = bl_strdup(model), *path = bl_str_take(&trainer);
     snprintf(size, sizeof size, "%lld", (long long)image_size);
     char *argv[] = {path, model_text, layers, image_size > 0 ? size_option : NULL, size, NULL};
-    int code = path && model_text ? run(argv, out, err) : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a command");
+    int code =
+        path && model_text ? bl_trainer_ask(argv, out, err) : BL_FAIL(err, BL_ERR_NOMEM, "no memory for a command");
     free(path);
     free(model_text);
     return code;

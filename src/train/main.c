@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "batchlab_marker.h"
 #include "dist/dist.h"
+#include "timing/timing.h"
 #include "train/data_source.h"
 #include "train/detect.h"
 #include "train/keeper.h"
@@ -497,6 +498,8 @@ static int finish(const session *s, bl_dist *dist, int code, bl_error *err)
 int main(int argc, char **argv)
 {
     bl_log_init("batchlab-train", BL_LOG_NORMAL);
+    if (argc > 1 && strcmp(argv[1], "time") == 0)
+        return bl_timing_main(argc - 1, argv + 1);
     session s = {0}; /* speaker 0: the command line is everyone's */
     bl_error err = {0};
     bl_dist *dist = NULL;

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""batchlab gemm: real products in blocks, factors, what is stored, and refusals."""
+import json
+import os
+import subprocess
+import sys
+
+from lab_case import LabCase, main
+
+TRAINER = os.path.join(os.environ['BATCHLAB_BUILD_ROOT'], 'src', 'train', 'batchlab-train')
+
+
+class Gemm(LabCase):
+    def test_sizes(self):
+        out, _ = self.lab('gemm', '64xBx32', '-b', '31,32', '-n', '2', '-s', '4', '--threads', '1', '--peak', '100', '--json',
+                          '-q', '--seed', '1')
+        result = json.loads(out)
+        self.assertEqual([(c['m'], c['n'], c['k']) for c in result['cases']], [(64, 31, 32), (64, 32, 32)])
+        self.assertEqual(result['peak_gflops'], 100)
+        stored = self.export('1')
+        self.assertEqual({trial['outcome'] for trial in stored['trials']}, {'ok'})
+        for case, figure in zip(result['cases'], stored['cases']):
+            # GFLOP/s are samples/s times the operations of a column.
+            rate = figure['samples_per_s']['estimate'] * 2 * 64 * 32 / 1e9
+            self.assertAlmostEqual(case['gflops'] / rate, 1, places=6)
+
+    def test_factors_and_roles(self):
+        out, _ = self.lab('gemm', '48x40xB', '-b', '16', '-n', '2', '-s', '4', '--threads', '1', '--backend', 'onednn,plain',
+                          '--cache', 'warm,cold', '--pages', 'small', '--apart', '64', '-q')
+        for label in ('backend=onednn cache=cold', 'backend=plain cache=warm'):
+            self.assertIn(label, out)
+        self.assertIn('Shares are of', out)
+        self.assertIn('best', out)
+        self.assertIn('--batch-is k', self.export('1')['experiment']['workload'])
+
+    def test_refusals(self):
+        for args, word in ((['64x32x16', '-b', '3'], 'no product with one batch'), (['BxBx2', '-b', '3'], 'no product'),
+                           (['64xBx32'], 'wanted'), (['64xBx32', '-b', '0'], 'batch list')):
+            _, err = self.lab('gemm', *args, status=2)
+            self.assertIn(word, err)
+        for args, word in ((['64x32'], '64x32'), (['8x8x8', '--backend', 'abacus'], 'abacus'), (['8x8x8', '--cache', 'lukewarm'], 'lukewarm'),
+                           ([], 'one product')):
+            done = subprocess.run([TRAINER, 'time', *args], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(word, done.stderr)
+
+    def test_alone(self):
+        done = subprocess.run([TRAINER, 'time', '32x32x32', '-s', '3', '--threads', '1'], capture_output=True, text=True, check=True)
+        self.assertRegex(done.stdout, r'32 x 32 x 32 by onednn \(\d.*GFLOP/s')
+
+
+if __name__ == '__main__':
+    if not os.path.exists(TRAINER):
+        sys.exit(77)
+    main()
