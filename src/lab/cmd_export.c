@@ -13,11 +13,13 @@ static int choose_form(const char *format, bool steps, bool telemetry, bl_show_f
 {
     if (strcmp(format, "json") == 0)
         *form = BL_SHOW_JSON_STEPS;
+    else if (strcmp(format, "markdown") == 0)
+        *form = BL_SHOW_MARKDOWN;
     else if (strcmp(format, "csv") == 0)
         *form = telemetry ? BL_SHOW_CSV_TELEMETRY : steps ? BL_SHOW_CSV_STEPS : BL_SHOW_CSV;
     else {
         BL_FAIL(err, BL_ERR_USAGE, "there is no format '%s'", format);
-        bl_error_remedy(err, "--format csv or --format json");
+        bl_error_remedy(err, "--format csv, json or markdown");
         return BL_ERR_USAGE;
     }
     return BL_OK;
@@ -28,7 +30,7 @@ int bl_cmd_export(bl_lab *lab, int argc, char **argv)
     const char *db = BL_SWEEP_DB, *format = "csv", *output = NULL;
     bool steps = false, telemetry = false;
     const bl_option options[] = {
-        {BL_OPT_STRING, 'f', "format", "FORMAT", "csv or json (default: csv).", &format, 0, 0},
+        {BL_OPT_STRING, 'f', "format", "FORMAT", "csv, json or markdown (default: csv).", &format, 0, 0},
         {BL_OPT_FLAG, 's', "steps", NULL, "With csv: a line for each raw step, not for each trial.", &steps, 0, 0},
         {BL_OPT_FLAG, 0, "telemetry", NULL, "With csv: a line for each value that was looked at.", &telemetry, 0, 0},
         {BL_OPT_STRING, 'o', "output", "FILE", "Write there, replacing the file as a whole (default: standard output).",
@@ -38,10 +40,10 @@ int bl_cmd_export(bl_lab *lab, int argc, char **argv)
     const bl_command command = {
         .program = "batchlab",
         .name = "export",
-        .summary = "Writes an experiment as CSV or JSON.",
+        .summary = "Writes an experiment as CSV, JSON or Markdown.",
         .usage = "ID [options]",
         .details = "ID is a number from batchlab list, or 'latest'. CSV has a line for each trial; JSON has "
-                   "everything: settings, machine, figures, trials and their raw steps.",
+                   "everything: settings, machine, figures, trials and their raw steps; Markdown has the table.",
         .examples = "  batchlab export 3 --format json -o sweep.json\n"
                     "  batchlab export latest --steps > steps.csv\n",
         .options = options,

@@ -57,7 +57,9 @@ int bl_cmd_report(bl_lab *lab, int argc, char **argv)
     const bl_option options[] = {
         {BL_OPT_STRING, 'o', "output", "FILE",
          "Write there, replacing the file as a whole (default: report.html, or the picture's name).", &output, 0, 0},
-        {BL_OPT_STRING, 0, "picture", "NAME", "Write one picture alone, as SVG: " BL_PICTURES ".", &picture, 0, 0},
+        {BL_OPT_STRING, 0, "picture", "NAME",
+         "Write one picture alone, as SVG (or PNG or PDF where FILE ends so and gnuplot is there): " BL_PICTURES ".",
+         &picture, 0, 0},
         {BL_OPT_STRING, 0, "db", "FILE", "The database of experiments (default: batchlab.db).", &db, 0, 0},
     };
     const bl_command command = {
@@ -69,7 +71,8 @@ int bl_cmd_report(bl_lab *lab, int argc, char **argv)
                    "overlay. The page is one file that needs no network.",
         .examples = "  batchlab report                     # report.html about the newest experiment\n"
                     "  batchlab report 3 4 -o both.html    # two machines, side by side\n"
-                    "  batchlab report 3 --picture throughput -o throughput.svg\n",
+                    "  batchlab report 3 --picture throughput -o throughput.svg\n"
+                    "  batchlab report 3 --picture memory -o memory.png    # by gnuplot\n",
         .options = options,
         .n_options = BL_ARRAY_LEN(options),
     };

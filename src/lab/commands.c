@@ -10,11 +10,13 @@ const bl_lab_command bl_lab_commands[] = {
     {"list", "list the stored experiments", false, bl_cmd_list},
     {"show", "show an experiment's table, plot and verdict", false, bl_cmd_show},
     {"report", "write a web page, or a picture, about experiments", false, bl_cmd_report},
-    {"export", "write an experiment as CSV or JSON", false, bl_cmd_export},
+    {"export", "write an experiment as CSV, JSON or Markdown", false, bl_cmd_export},
     {"explain", "predict what batch sizes cost on a device, from shapes alone", false, bl_cmd_explain},
     {"tune", "tell which batch size reaches a target soonest, from stored experiments", false, bl_cmd_tune},
     {"doctor", "say what can be measured here, and what makes figures doubtful", false, bl_cmd_doctor},
     {"gemm", "measure products of matrices over the batch's dimension", true, bl_cmd_gemm},
+    {"import", "store experiments from files: JSON, hyperfine's JSON, CSV", false, bl_cmd_import},
+    {"merge", "copy the experiments of databases into another", false, bl_cmd_merge},
     {"delete", "delete an experiment", false, bl_cmd_delete},
 };
 

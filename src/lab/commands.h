@@ -37,6 +37,8 @@ int bl_cmd_explain(bl_lab *lab, int argc, char **argv);
 int bl_cmd_tune(bl_lab *lab, int argc, char **argv);
 int bl_cmd_doctor(bl_lab *lab, int argc, char **argv);
 int bl_cmd_gemm(bl_lab *lab, int argc, char **argv);
+int bl_cmd_import(bl_lab *lab, int argc, char **argv);
+int bl_cmd_merge(bl_lab *lab, int argc, char **argv);
 int bl_cmd_delete(bl_lab *lab, int argc, char **argv);
 
 #endif

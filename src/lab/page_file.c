@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "lab/gnuplot_run.h"
+#include "report/gnuplot.h"
 #include "report/page.h"
 #include "report/svg.h"
 
@@ -57,16 +59,37 @@ int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refres
     return code;
 }
 
-static int draw(const loaded *l, const char *picture, bl_arena *arena, bl_str *out, bl_error *err)
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* SVG, unless the file's name says PNG or PDF. */
+static int draw_chart(const bl_chart *chart, const char *path, bl_str *out, bl_error *err)
+{
+    bool pdf = ends_with(path, ".pdf");
+    if (!pdf && !ends_with(path, ".png")) {
+        bl_svg_chart(chart, true, out);
+        return out->failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the picture") : BL_OK;
+    }
+    bl_str script;
+    bl_str_init(&script);
+    bl_gnuplot_chart(chart, pdf, &script);
+    int code =
+        script.failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the picture") : bl_gnuplot_run(&script, out, err);
+    bl_str_clear(&script);
+    return code;
+}
+
+static int draw(const loaded *l, const char *picture, const char *path, bl_arena *arena, bl_str *out, bl_error *err)
 {
     bl_chart charts[BL_CHARTS_MAX];
     size_t n = 0;
     int code = bl_charts_make(l->list, l->n, arena, charts, &n, err);
     for (size_t i = 0; code == BL_OK && i < n; i++)
-        if (strcmp(charts[i].id, picture) == 0) {
-            bl_svg_chart(&charts[i], true, out);
-            return out->failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the picture") : BL_OK;
-        }
+        if (strcmp(charts[i].id, picture) == 0)
+            return draw_chart(&charts[i], path, out, err);
     if (code != BL_OK)
         return code;
     BL_FAIL(err, BL_ERR_USAGE, "there is no picture '%s', or no data for it", picture);
@@ -82,7 +105,7 @@ int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const c
     bl_str_init(&text);
     int code = load(store, ids, n, &l, err);
     if (code == BL_OK)
-        code = draw(&l, picture, &l.arena, &text, err);
+        code = draw(&l, picture, path, &l.arena, &text, err);
     if (code == BL_OK)
         code = bl_fs_replace(path, bl_str_text(&text), text.len, err);
     bl_str_clear(&text);

@@ -14,7 +14,8 @@
 
 /* Replaces the file as a whole. refresh_s above 0: a browser loads it anew so often. */
 int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, const char *path, bl_error *err);
-/* The chart of that id (report/chart.h) as SVG. BL_ERR_USAGE where there is none, or no data for it. */
+/* The chart of that id (report/chart.h) as SVG, or by gnuplot where `path` ends in .png or .pdf (BL_ERR_ENV without
+ * it). BL_ERR_USAGE where there is none, or no data for it. */
 int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, const char *path,
                           bl_error *err);
 

@@ -61,6 +61,9 @@ int bl_show_print(const bl_analysis *a, bl_show_form form, const bl_report_style
     case BL_SHOW_CSV_TELEMETRY:
         bl_report_csv_telemetry(a, out);
         break;
+    case BL_SHOW_MARKDOWN:
+        bl_report_markdown(a, out);
+        break;
     default:
         append_title(a->experiment, style, out);
         bl_report_text(a, style, out);

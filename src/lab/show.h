@@ -17,7 +17,8 @@ typedef enum bl_show_form {
     BL_SHOW_JSON_STEPS,
     BL_SHOW_CSV,
     BL_SHOW_CSV_STEPS,
-    BL_SHOW_CSV_TELEMETRY
+    BL_SHOW_CSV_TELEMETRY,
+    BL_SHOW_MARKDOWN
 } bl_show_form;
 
 /* What the file descriptor can show: width, colours (NO_COLOR is heeded), more than ASCII (by the locale). */

@@ -154,3 +154,44 @@ void bl_format_paragraph(const char *text, const bl_report_style *style, bl_str 
     }
     bl_str_append_c(out, '\n');
 }
+
+void bl_format_markdown(const char *text, bl_str *out)
+{
+    bool first = true;
+    for (; *text; first = false, text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '<' || c == '>' || c == '&')
+            bl_str_append(out, c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;");
+        else if (strchr("\\`*_[]|~$!", c) || (first && strchr("#+-=", c)))
+            bl_str_printf(out, "\\%c", c);
+        else
+            bl_str_append_c(out, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+    }
+}
+
+void bl_grid_print_markdown(const bl_grid *grid, bl_str *out)
+{
+    if (grid->n_columns == 0)
+        return;
+    for (size_t row = 0; row < grid->cells.len / grid->n_columns; row++) {
+        bl_str_append_c(out, '|');
+        for (size_t column = 0; column < grid->n_columns; column++) {
+            const char *cell = grid->cells.items[row * grid->n_columns + column];
+            if (column_width(grid, column) == 0)
+                continue;
+            bl_str_append_c(out, ' ');
+            size_t signs = strspn(cell, "+-"); /* they begin no list inside a cell */
+            bl_str_append_n(out, cell, signs);
+            bl_format_markdown(cell + signs, out);
+            bl_str_append(out, " |");
+        }
+        bl_str_append_c(out, '\n');
+        if (row > 0)
+            continue;
+        bl_str_append_c(out, '|');
+        for (size_t column = 0; column < grid->n_columns; column++)
+            if (column_width(grid, column) > 0)
+                bl_str_append(out, grid->align[column] == 'r' ? "---:|" : "---|");
+        bl_str_append_c(out, '\n');
+    }
+}

@@ -34,5 +34,9 @@ void bl_grid_clear(bl_grid *grid);
 void bl_grid_add(bl_grid *grid, const char *text); /* the next cell, row by row */
 /* The first row is the heading. Columns whose cells are all empty are left out. `mark_row` (0 = none) stands out. */
 void bl_grid_print(const bl_grid *grid, const bl_report_style *style, size_t mark_row, bl_str *out);
+/* The same columns as a table of Markdown (GitHub's), everything in cells escaped. */
+void bl_grid_print_markdown(const bl_grid *grid, bl_str *out);
+/* Text that Markdown takes for nothing but text: its marks escaped, control characters and line ends made blanks. */
+void bl_format_markdown(const char *text, bl_str *out);
 
 #endif

@@ -53,6 +53,35 @@ static json_t *factors_of(const bl_analysis *a, size_t c)
     return o;
 }
 
+static json_t *factors(const bl_experiment *e)
+{
+    json_t *array = json_array();
+    for (size_t f = 0; f < e->n_factors; f++) {
+        json_t *o = json_object(), *values = json_array();
+        for (size_t v = 0; v < e->factors[f].n_values; v++)
+            json_array_append_new(values, text(e->factors[f].values[v]));
+        set(o, "name", text(e->factors[f].name));
+        set(o, "values", values);
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+/* What a comparison was told to judge; cases by their number, from 0. */
+static json_t *comparison(const bl_experiment *e)
+{
+    if (e->comparison.n_pairs == 0)
+        return NULL;
+    json_t *o = json_object(), *pairs = json_array();
+    for (size_t p = 0; p < e->comparison.n_pairs; p++)
+        json_array_append_new(
+            pairs, json_pack("[II]", (json_int_t)e->comparison.pairs[p].a, (json_int_t)e->comparison.pairs[p].b));
+    set(o, "confidence", real(e->comparison.confidence));
+    set(o, "budget_s", real(e->comparison.budget_s));
+    set(o, "pairs", pairs);
+    return o;
+}
+
 static json_t *settings(const bl_experiment *e)
 {
     json_t *o = json_object(), *command = json_array();
@@ -63,11 +92,16 @@ static json_t *settings(const bl_experiment *e)
     set(o, "workload", text(e->workload));
     set(o, "state", text(bl_experiment_state_name(e->state)));
     set(o, "begun", wall_time(e->created_ns));
+    set(o, "created_ns", json_integer(e->created_ns));
     set(o, "batchlab_version", text(e->version));
     set(o, "command", command);
     set(o, "cwd", text(e->cwd));
     set(o, "git_revision", text(e->git_revision));
     set(o, "shell", json_boolean(e->shell));
+    set(o, "batch_from_env", json_boolean(e->batch_from_env));
+    set(o, "driving", e->driving ? json_loads(e->driving, 0, NULL) : NULL);
+    set(o, "factors", factors(e));
+    set(o, "comparison", comparison(e));
     set(o, "samples", text(e->samples));
     set(o, "blocks", json_integer(e->blocks));
     set(o, "steps", json_integer(e->steps));
@@ -319,6 +353,7 @@ static json_t *noise(const bl_trial_record *t)
         set(o, "small_sq", real(n->norms.small_sq));
         set(o, "big_sq", real(n->norms.big_sq));
         set(o, "scaled", json_boolean(n->scaled));
+        set(o, "t_ns", n->t_ns > 0 ? json_integer(n->t_ns) : NULL);
         json_array_append_new(array, o);
     }
     return array;
@@ -394,6 +429,7 @@ static json_t *trial_object(const bl_analysis *a, size_t i, bool with_steps)
     set(o, "outcome", text(t->outcome));
     set(o, "reason", text(t->reason));
     set(o, "started", wall_time(t->started_ns));
+    set(o, "started_ns", json_integer(t->started_ns));
     set(o, a->per_run ? "seconds_per_run" : "seconds_per_sample", real(figure->seconds));
     set(o, "figure_source", text(bl_figure_source_name(figure->source)));
     set(o, "warm_up", text(figure->note));
@@ -407,6 +443,7 @@ static json_t *trial_object(const bl_analysis *a, size_t i, bool with_steps)
     set(o, "exit_status", t->exit_status >= 0 ? json_integer(t->exit_status) : NULL);
     set(o, "exit_signal", t->exit_signal > 0 ? json_integer(t->exit_signal) : NULL);
     set(o, "ended_by_budget", json_boolean(t->ended_by_budget));
+    set(o, "run_samples", real(t->run_samples));
     set(o, "step_source", text(t->step_source));
     set(o, "step_note", text(t->step_note));
     set(o, "memory_kind", text(t->memory_kind));
@@ -432,6 +469,8 @@ static json_t *trial_object(const bl_analysis *a, size_t i, bool with_steps)
 int bl_report_json(const bl_analysis *a, bool with_steps, bl_str *out, bl_error *err)
 {
     json_t *o = json_object(), *cases = json_array(), *trials = json_array();
+    set(o, "format", text("batchlab experiment"));
+    set(o, "format_version", json_integer(BL_REPORT_JSON_VERSION));
     set(o, "experiment", settings(a->experiment));
     set(o, "environment", environment(&a->experiment->environment));
     for (size_t c = 0; c < a->n_cases; c++)

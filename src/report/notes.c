@@ -37,6 +37,24 @@ static void note_level(const bl_analysis *a, const bl_report_style *style, bl_st
     bl_format_paragraph(text, style, out);
 }
 
+/* Where it was not measured here, what its blocks and times are. */
+static void note_imported(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    const bl_environment *environment = &a->experiment->environment;
+    for (size_t i = 0; i < environment->len; i++) {
+        if (strcmp(environment->items[i].name, "imported") != 0 || !environment->items[i].value)
+            continue;
+        bl_str text, clean;
+        bl_str_init(&text);
+        bl_str_init(&clean);
+        bl_str_printf(&text, "Imported from %s.", environment->items[i].value);
+        bl_format_clean(bl_str_text(&text), 1000, &clean);
+        bl_format_paragraph(bl_str_text(&clean), style, out);
+        bl_str_clear(&clean);
+        bl_str_clear(&text);
+    }
+}
+
 static void note_source(const bl_analysis *a, const bl_report_style *style, bl_str *out)
 {
     bool seen[BL_FIGURE_MIXED + 1] = {false};
@@ -245,6 +263,7 @@ void bl_report_notes(const bl_analysis *a, const bl_report_style *style, bl_str 
         note_groups(a, style, out);
     note_confirmation(a, style, out);
     bl_str_append_c(out, '\n');
+    note_imported(a, style, out);
     note_source(a, style, out);
     note_steps(a, style, out);
     note_level(a, style, out);

@@ -156,7 +156,7 @@ static void answer(const bl_analysis *a, bl_str *out)
 
 static void what_was_run(const bl_analysis *a, bl_str *out)
 {
-    static const char *const wanted[] = {"cpu", "cpus online", "accelerator", "system", "virtual machine"};
+    static const char *const wanted[] = {"imported", "cpu", "cpus online", "accelerator", "system", "virtual machine"};
     const bl_experiment *e = a->experiment;
     char text[200];
     bl_str command;
@@ -164,7 +164,7 @@ static void what_was_run(const bl_analysis *a, bl_str *out)
     for (size_t i = 0; i < e->n_command; i++)
         bl_str_printf(&command, "%s%s", i ? " " : "", e->command[i]);
     bl_str_append(out, "<dl>\n");
-    term(out, "command", bl_str_text(&command));
+    term(out, "command", e->n_command > 0 ? bl_str_text(&command) : NULL);
     bl_clock_format_utc(e->created_ns, text, sizeof text);
     term(out, "begun", text);
     snprintf(text, sizeof text, "%zu cases, %zu of %zu blocks complete, shuffled with seed %lld", a->n_cases,

@@ -27,8 +27,10 @@ void bl_report_noise(const bl_analysis *analysis, const bl_report_style *style, 
 /* Settings, environment and every trial, for people. */
 void bl_report_details(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 
-/* One object: settings, environment, cases with figures, the powers of two, trials, and their raw steps where
- * `with_steps`. Missing values are null. Ends with a newline. */
+#define BL_REPORT_JSON_VERSION 1
+
+/* docs/schema/experiment.json describes it. One object: settings, environment, cases with figures, the powers of two,
+ * trials, and their raw steps where `with_steps`. Missing values are null. Ends with a newline. */
 int bl_report_json(const bl_analysis *analysis, bool with_steps, bl_str *out, bl_error *err);
 /* What the machine did in each case's warm steps; nothing where no trial has telemetry. */
 void bl_report_telemetry(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
@@ -38,5 +40,9 @@ void bl_report_csv_telemetry(const bl_analysis *analysis, bl_str *out);
 void bl_report_csv_trials(const bl_analysis *analysis, bl_str *out);
 /* The same, a line a step. */
 void bl_report_csv_steps(const bl_analysis *analysis, bl_str *out);
+
+/* For an issue, a wiki, a README: the table of cases, what is said under it, what was run. Every text is escaped. */
+void bl_report_markdown(const bl_analysis *analysis, bl_str *out);
+void bl_report_markdown_table(const bl_analysis *analysis, bl_str *out);
 
 #endif

@@ -84,37 +84,52 @@ static void add_row(const bl_analysis *a, size_t c, bl_grid *grid)
     bl_grid_add(grid, cell);
 }
 
-void bl_report_table(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+/* False where the factors are too many for a table. */
+static bool fill_grid(const bl_analysis *a, char *align, size_t size, bl_grid *grid, size_t *best_row)
 {
     static const char after_factors[] = "rlrrlrrrrl";
-    char align[64];
     const bl_experiment *e = a->experiment;
-    if (e->n_factors + sizeof after_factors > sizeof align)
-        return;
+    if (e->n_factors + sizeof after_factors > size)
+        return false;
     memset(align, 'r', e->n_factors);
     memcpy(align + e->n_factors, after_factors, sizeof after_factors);
-    bl_grid grid;
-    bl_grid_init(&grid, e->n_factors + sizeof after_factors - 1, align);
+    bl_grid_init(grid, e->n_factors + sizeof after_factors - 1, align);
     for (size_t f = 0; f < e->n_factors; f++)
-        bl_grid_add(&grid, e->factors[f].name);
-    bl_grid_add(&grid, rate_heading(a));
-    bl_grid_add(&grid, "interval");
-    bl_grid_add(&grid, "ms a step");
-    bl_grid_add(&grid, "vs best");
-    bl_grid_add(&grid, "interval");
-    bl_grid_add(&grid, "data wait");
-    bl_grid_add(&grid, "load");
-    bl_grid_add(&grid, "peak memory");
-    bl_grid_add(&grid, "trials");
-    bl_grid_add(&grid, "outcome");
-    size_t n_rows = 0, best_row = 0; /* a comparison may have cases that it does not run */
+        bl_grid_add(grid, e->factors[f].name);
+    const char *const names[] = {rate_heading(a), "interval", "ms a step",   "vs best", "interval",
+                                 "data wait",     "load",     "peak memory", "trials",  "outcome"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(names); i++)
+        bl_grid_add(grid, names[i]);
+    size_t n_rows = 0;
+    *best_row = 0;
     for (size_t c = 0; c < a->n_cases; c++) {
         if (a->n_pairs > 0 && a->cases[c].n_trials == 0)
-            continue;
-        add_row(a, c, &grid);
+            continue; /* a comparison may have cases that it does not run */
+        add_row(a, c, grid);
         n_rows++;
-        best_row = c == a->best ? n_rows : best_row;
+        *best_row = c == a->best ? n_rows : *best_row;
     }
+    return true;
+}
+
+void bl_report_table(const bl_analysis *a, const bl_report_style *style, bl_str *out)
+{
+    char align[64];
+    bl_grid grid;
+    size_t best_row;
+    if (!fill_grid(a, align, sizeof align, &grid, &best_row))
+        return;
     bl_grid_print(&grid, style, best_row, out);
+    bl_grid_clear(&grid);
+}
+
+void bl_report_markdown_table(const bl_analysis *a, bl_str *out)
+{
+    char align[64];
+    bl_grid grid;
+    size_t best_row;
+    if (!fill_grid(a, align, sizeof align, &grid, &best_row))
+        return;
+    bl_grid_print_markdown(&grid, out);
     bl_grid_clear(&grid);
 }

@@ -9,6 +9,7 @@
 struct bl_store {
     sqlite3 *db;
     char *path;
+    int depth; /* of transactions inside one another: only the outermost one is SQLite's */
 };
 
 /* The error for SQLite's result code, with what it means for people and what to do. `doing`: "storing a trial". */
@@ -18,7 +19,10 @@ sqlite3_stmt *bl_store_prepare(bl_store *store, const char *sql, const char *doi
 /* Runs a statement that gives no rows, finalizes it. */
 int bl_store_run(bl_store *store, sqlite3_stmt *statement, const char *doing, bl_error *err);
 int bl_store_exec(bl_store *store, const char *sql, const char *doing, bl_error *err);
-/* Takes the write lock at once, so that a later statement cannot fail for another writer. */
+/* What is read until bl_store_finish_write is as it stood at one moment. */
+int bl_store_begin_read(bl_store *store, const char *doing, bl_error *err);
+/* Takes the write lock at once, so that a later statement cannot fail for another writer. Inside another transaction it
+ * becomes part of that; whoever began that must then end it with the failure, if there was one. */
 int bl_store_begin_write(bl_store *store, const char *doing, bl_error *err);
 /* Commits where code is 0, else rolls back; returns the code that stands. */
 int bl_store_finish_write(bl_store *store, int code, const char *doing, bl_error *err);

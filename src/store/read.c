@@ -329,7 +329,7 @@ int bl_store_load(bl_store *store, int64_t id, bool with_steps, bl_arena *arena,
 {
     *out = (bl_experiment){0};
     /* One transaction: all of it as it stood at one moment, though a sweep may go on writing. */
-    int code = bl_store_exec(store, "BEGIN", reading, err);
+    int code = bl_store_begin_read(store, reading, err);
     if (code != BL_OK)
         return code;
     reader r = {.store = store, .arena = arena, .err = err};

@@ -77,13 +77,27 @@ int bl_store_exec(bl_store *store, const char *sql, const char *doing, bl_error 
     return rc == SQLITE_OK ? BL_OK : bl_store_error(store, rc, doing, err);
 }
 
+static int begin(bl_store *store, const char *sql, const char *doing, bl_error *err)
+{
+    int code = store->depth == 0 ? bl_store_exec(store, sql, doing, err) : BL_OK;
+    store->depth += code == BL_OK;
+    return code;
+}
+
+int bl_store_begin_read(bl_store *store, const char *doing, bl_error *err)
+{
+    return begin(store, "BEGIN", doing, err);
+}
+
 int bl_store_begin_write(bl_store *store, const char *doing, bl_error *err)
 {
-    return bl_store_exec(store, "BEGIN IMMEDIATE", doing, err);
+    return begin(store, "BEGIN IMMEDIATE", doing, err);
 }
 
 int bl_store_finish_write(bl_store *store, int code, const char *doing, bl_error *err)
 {
+    if (--store->depth > 0)
+        return code;
     if (code == BL_OK)
         code = bl_store_exec(store, "COMMIT", doing, err);
     if (code != BL_OK && !sqlite3_get_autocommit(store->db))

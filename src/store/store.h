@@ -42,6 +42,18 @@ int bl_store_add_trial(bl_store *store, int64_t id, const bl_trial_record *trial
 /* state: BL_EXPERIMENT_FINISHED or _INTERRUPTED. The holder is forgotten. */
 int bl_store_end(bl_store *store, int64_t id, bl_experiment_state state, bl_error *err);
 
+/* Stores a whole experiment as it stands: its trials, its time, the version that measured it. One that was running is
+ * interrupted in the copy. */
+int bl_store_put(bl_store *store, const bl_experiment *experiment, int64_t *id, bl_error *err);
+typedef enum bl_store_merged {
+    BL_STORE_ADDED,    /* as a new experiment */
+    BL_STORE_EXTENDED, /* it was there, with fewer of its trials */
+    BL_STORE_THERE     /* with all of them */
+} bl_store_merged;
+/* The same, but for an experiment that is there already (begun at the same nanosecond with the same seed): of it only
+ * the trials are stored that are missing. BL_ERR_USAGE where both have trials that the other has not. */
+int bl_store_merge(bl_store *store, const bl_experiment *experiment, int64_t *id, bl_store_merged *what, bl_error *err);
+
 /* Summaries by ascending id; all memory is the arena's. */
 int bl_store_list(bl_store *store, bl_arena *arena, bl_experiment_summary **out, size_t *n, bl_error *err);
 /* The whole experiment: settings, environment, trials; with_steps: their raw steps too. */

@@ -2,15 +2,21 @@
 """batchlab report and sweep --live: files that other programs find well formed, texts of programs that stay texts, a size that
 2 000 trials do not break."""
 import base64
+import fcntl
 import hashlib
 import json
 import os
+import pty
 import re
+import shutil
+import struct
+import subprocess
+import termios
 import unittest
 import xml.etree.ElementTree
 from html.parser import HTMLParser
 
-from lab_case import LabCase, main
+from lab_case import LAB, LabCase, main
 
 HOSTILE = '</title><script>document.title="owned"</script><img src=x onerror=alert(1)>'
 PICTURES = ['throughput', 'step_time', 'residuals', 'memory', 'differences', 'timeline', 'steps']
@@ -51,8 +57,8 @@ class Report(LabCase):
         with open(os.path.join(self.folder, name), encoding='utf-8') as f:
             return f.read()
 
-    def sweep(self, *options, batches='15,16,17'):
-        self.lab('sweep', '-q', '-b', batches, '-n', '6', '-w', '1', *options, *self.train(5))
+    def sweep(self, *options, batches='15,16,17', words=()):
+        self.lab('sweep', '-q', '-b', batches, '-n', '6', '-w', '1', *options, *self.train(5, *words))
 
     def test_a_page_stands_alone(self):
         self.sweep('--name', HOSTILE)
@@ -99,6 +105,58 @@ class Report(LabCase):
         self.assertIn('there is no picture', err)
         self.lab('report', '7', status=2)
         self.lab('report', '1', '-o', '/nowhere/x.html', status=3)
+
+    def test_other_formats(self):
+        """PNG and PDF by gnuplot where there is one, told plainly where not; nothing of a name reaches gnuplot's ear."""
+        self.sweep('--name', "it's `touch owned` \\ \"", '--param', "x='`touch owned`',$(touch owned)", words=['{x}'])
+        self.sweep('--name', 'other', words=['{x}'], *['--param', 'x=1'])
+        empty = os.path.join(self.folder, 'empty')
+        os.mkdir(empty)
+        before, self.env['PATH'] = self.env['PATH'], empty
+        self.assertIn('gnuplot-nox', self.lab('report', '1', '--picture', 'memory', '-o', 'x.png', status=3)[1])
+        self.env['PATH'] = before
+        if shutil.which('gnuplot'):
+            for name in PICTURES:
+                for ending, magic in (('png', b'\x89PNG\r\n'), ('pdf', b'%PDF-')):
+                    if name == 'residuals' or (ending == 'pdf' and name != 'differences'):
+                        continue
+                    out, err = self.lab('report', '1', '--picture', name, '-o', 'x.' + ending)
+                    self.assertNotIn('line', err, name)
+                    with open(os.path.join(self.folder, 'x.' + ending), 'rb') as f:
+                        data = f.read()
+                    self.assertTrue(data.startswith(magic), (name, data[:20]))
+                    self.assertGreater(len(data), 3000)
+            self.lab('report', '1', '2', '--picture', 'throughput', '-o', 'both.png')
+        self.assertFalse(os.path.exists(os.path.join(self.folder, 'owned')))
+        text = self.lab('export', '1', '--format', 'markdown')[0]
+        table = [line for line in text.split('\n') if line.startswith('|')]
+        self.assertEqual(len(table), 2 + 6)
+        self.assertEqual({len(re.findall(r'(?<!\\)\|', line)) for line in table}, {len(table[0].split(' | ')) + 1})
+        self.assertIn('Powers of two', text)
+
+    def test_the_terminal_s_plot_fits(self):
+        self.sweep()
+        for columns in (40, 80, 120):
+            for locale, mark in (('C', '|'), ('C.UTF-8', '\u2524')):
+                leader, follower = pty.openpty()
+                fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+                process = subprocess.Popen([LAB, 'show'], cwd=self.folder, stdout=follower,
+                                           env={**self.env, 'LC_ALL': locale, 'TERM': 'xterm', 'NO_COLOR': '1'})
+                os.close(follower)
+                text = b''
+                while True:
+                    try:
+                        piece = os.read(leader, 65536)
+                    except OSError:
+                        break
+                    if not piece:
+                        break
+                    text += piece
+                os.close(leader)
+                self.assertEqual(process.wait(), 0)
+                plot = [line for line in text.decode().split('\r\n') if re.match(r'\s+1[567] ' + re.escape(mark), line)]
+                self.assertEqual(len(plot), 3, text)
+                self.assertTrue(all(len(line) <= columns for line in plot), plot)
 
     def test_experiments_overlay(self):
         self.sweep('--name', 'one')

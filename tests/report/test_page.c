@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/gnuplot.h"
 #include "report/page.h"
 #include "report/page_script.h"
 #include "report/svg.h"
@@ -92,6 +93,46 @@ static void terminal_plots_are_as_they_were(void **state)
         bl_report_plot(&s.analysis, &style, &out);
         expect_golden(name);
     }
+}
+
+/* Each text format, from one and the same made-up experiment, hostile words in it. */
+static void texts_are_as_they_were(void **state)
+{
+    static char program[] = "train|x", placeholder[] = "{batch} `<b>*_$";
+    static char *command[] = {program, placeholder, NULL};
+    static bl_environment_item item = {.name = "cpu", .value = "a <b>|c`", .source = "s"};
+    static const bl_report_style style = {.utf8 = true, .width = 100}, ascii = {.width = 100};
+    s.experiment.command = command;
+    s.experiment.name = "first [try](x)";
+    s.experiment.environment = (bl_environment){&item, 1};
+    sample_analyse(&s);
+    bl_report_text(&s.analysis, &style, &out);
+    expect_golden("text-utf8.txt");
+    bl_str_reset(&out);
+    bl_report_text(&s.analysis, &ascii, &out);
+    expect_golden("text-ascii.txt");
+    bl_str_reset(&out);
+    bl_report_details(&s.analysis, &ascii, &out);
+    expect_golden("details.txt");
+    bl_str_reset(&out);
+    bl_report_markdown(&s.analysis, &out);
+    expect_golden("experiment.md");
+    bl_str_reset(&out);
+    assert_int_equal(bl_report_json(&s.analysis, true, &out, NULL), BL_OK);
+    expect_golden("experiment.json");
+    bl_str_reset(&out);
+    bl_report_csv_steps(&s.analysis, &out);
+    expect_golden("steps.csv");
+}
+
+static void scripts_for_gnuplot_are_as_they_were(void **state)
+{
+    make_charts();
+    bl_gnuplot_chart(chart_of("throughput"), false, &out);
+    expect_golden("throughput.gnuplot");
+    bl_str_reset(&out);
+    bl_gnuplot_chart(chart_of("differences"), true, &out);
+    expect_golden("differences.gnuplot");
 }
 
 static void csv_is_as_it_was(void **state)
@@ -296,6 +337,8 @@ int main(void)
         TEST(pictures_are_as_they_were),
         TEST(terminal_plots_are_as_they_were),
         TEST(csv_is_as_it_was),
+        TEST(texts_are_as_they_were),
+        TEST(scripts_for_gnuplot_are_as_they_were),
         TEST(charts_hold_the_figures),
         TEST(hostile_texts_stay_text),
         TEST(the_page_reloads_only_while_live),
