@@ -22,8 +22,9 @@ class Transfer(LabCase):
         """Two exports of one experiment, numbers apart that a database gives."""
         for export in (a, b):
             export['experiment'].pop('id')
-            for trial in export['trials']:
-                trial.pop('id')
+            for part in export['trials'] + export['cases']:
+                part.pop('id', None)
+                part.pop('telemetry')  # not read from JSON
         self.assertEqual(a, b)
 
     def test_json_comes_in_as_it_went_out(self):
@@ -72,6 +73,10 @@ class Transfer(LabCase):
             self.assertEqual(list(csv.reader(out.splitlines())), list(csv.reader(f)))
         shown = self.lab('show', '1')[0]
         self.assertIn('    100      39.34  [34.95, 42.08]       2468  -2.25 %', shown)
+        # The README's picture is made of it.
+        self.lab('report', '1', '--picture', 'throughput', '-o', 'throughput.svg')
+        with open(os.path.join(self.folder, 'throughput.svg'), 'rb') as f, open(os.path.join(RESULTS, 'study.svg'), 'rb') as g:
+            self.assertEqual(f.read(), g.read())
         err = self.lab('import', os.path.join(RESULTS, 'study.csv'), status=2)[1]
         self.assertIn('--steps FILE', err)
         self.lab('import', os.path.join(RESULTS, 'silent.csv'))  # a program timed whole has no steps

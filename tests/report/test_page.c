@@ -103,7 +103,7 @@ static void texts_are_as_they_were(void **state)
     static bl_environment_item item = {.name = "cpu", .value = "a <b>|c`", .source = "s"};
     static const bl_report_style style = {.utf8 = true, .width = 100}, ascii = {.width = 100};
     s.experiment.command = command;
-    s.experiment.name = "first [try](x)";
+    s.experiment.name = "first `try` *x*";
     s.experiment.environment = (bl_environment){&item, 1};
     sample_analyse(&s);
     bl_report_text(&s.analysis, &style, &out);
