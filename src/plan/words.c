@@ -20,7 +20,9 @@ static bool take_quoted(const char **at, bl_str *word)
             ++*at;
         bl_str_append_c(word, **at);
     }
-    return *(*at)++ == quote;
+    bool closed = **at == quote;
+    *at += closed; /* never beyond the text's end */
+    return closed;
 }
 
 /* One word from `at` on, up to a blank or the end. */
