@@ -188,7 +188,8 @@ static void add_trace(bl_chart_maker *m, bl_chart *chart, size_t c, bl_chart_ser
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(ms[i]))
             continue;
-        s->x[s->n] = every > 0 ? (double)(i / 2 * every) + (i % 2 ? 0.75 : 0.25) * (double)every + 1 : (double)i + 1;
+        size_t pair = i / 2; /* of the least and the largest of `every` steps */
+        s->x[s->n] = every > 0 ? (double)(pair * every) + (i % 2 ? 0.75 : 0.25) * (double)every + 1 : (double)i + 1;
         s->y[s->n++] = ms[i];
     }
     s->line = true;

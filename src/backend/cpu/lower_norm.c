@@ -93,7 +93,8 @@ static int run_track(bl_kernel *base, void *const *in, void *const *out, void *s
     const bl_cpu_kernel *k = (const bl_cpu_kernel *)base;
     /* Only the counts matter here, and x may lie in any layout. */
     const bl_shape *shape = &k->graph->values[k->node->in[5]].shape;
-    double n = (double)(bl_shape_count(shape) / shape->dim[1]) * (k->joint ? k->joint->parts : 1);
+    int64_t own = bl_shape_count(shape) / shape->dim[1];
+    double n = (double)own * (k->joint ? k->joint->parts : 1);
     bl_k_bn_track((int)shape->dim[1], n, k->node->attrs.norm.momentum, in[3], in[4], out[0], out[1]);
     *(float *)out[2] += 1;
     return BL_OK;
