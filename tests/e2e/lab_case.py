@@ -15,6 +15,7 @@ import uuid
 ROOT = os.environ['BATCHLAB_SOURCE_ROOT']
 LAB = os.path.join(os.environ['BATCHLAB_BUILD_ROOT'], 'src', 'lab', 'batchlab')
 PYTHON = sys.executable
+LIMIT_S = 900 if 'ASAN_OPTIONS' in os.environ else 120  # a call of the lab; sanitizers make large reports slow
 
 # Marks steps of a few milliseconds; larger batches take a little longer. Words after the batch size: steps, and what to do.
 TRAINER = '''
@@ -64,7 +65,7 @@ class LabCase(unittest.TestCase):
     def lab(self, *args, status=0, **kwargs):
         """Runs to the end and returns (stdout, stderr)."""
         process = self.start(*args, **kwargs)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=LIMIT_S)
         self.assertEqual(process.returncode, status, f'batchlab {" ".join(args)}\n{out}\n{err}')
         return out, err
 
