@@ -2,7 +2,17 @@
 
 #include <string.h>
 
+#include "base/log.h"
+#include "lab/interrupt.h"
 #include "store/environment.h"
+
+void bl_begin_log(const bl_sweep_options *o)
+{
+    bl_log_init("batchlab", o->debug     ? BL_LOG_DEBUG
+                            : o->verbose ? BL_LOG_VERBOSE
+                            : o->quiet   ? BL_LOG_QUIET
+                                         : BL_LOG_NORMAL);
+}
 
 /* A comparison stops by its own rule and a sweep by its blocks: neither goes on as the other. */
 static int check_kind(const bl_experiment *e, const char *command, bl_error *err)
@@ -59,4 +69,38 @@ int bl_begin(const bl_sweep_options *o, const char *command, bl_store *store, bl
         code = bl_store_add_environment(store, *id, &environment, err);
     bl_arena_clear(&arena);
     return code;
+}
+
+bl_sweep bl_begin_sweep(const bl_sweep_options *o, const bl_sweep_spec *spec, bl_store *store, int64_t id,
+                        bl_launcher *launcher, bl_live *live)
+{
+    return (bl_sweep){.spec = spec,
+                      .store = store,
+                      .id = id,
+                      .launcher = launcher,
+                      .live = live,
+                      .keep_logs = o->keep_logs,
+                      .keep_outdir = o->keep_outdir,
+                      .page = o->live,
+                      .verbose = o->verbose,
+                      .telemetry_hz = o->telemetry_hz,
+                      .max_temperature = o->max_temperature};
+}
+
+int bl_begin_run_and_print(const bl_sweep *sweep, bl_begin_print print, void *context, bl_error *err)
+{
+    bl_sweep_outcome outcome;
+    bl_interrupt_install();
+    int code = bl_sweep_run(sweep, &outcome, err);
+    bl_live_erase(sweep->live);
+    if (outcome.n_ran == 0 && code != BL_OK) {
+        bl_store_delete(sweep->store, sweep->id, NULL); /* not one trial: it would only be in the way */
+        return code;
+    }
+    bl_error report_error = {0};
+    int printed = print(context, sweep, &outcome, code == BL_OK ? err : &report_error);
+    code = code == BL_OK ? printed : code;
+    if (code == BL_OK && outcome.interrupted)
+        return BL_ERR_INTERRUPTED;
+    return code == BL_OK && outcome.n_failed > 0 ? BL_ERR_FAILED : code;
 }

@@ -155,17 +155,7 @@ static int run(const bl_compare_options *o, const bl_lab *lab, bl_sweep_spec *sp
         return code;
     bl_interrupt_install();
     say_start(o, spec, o->sweep.resume ? 0 : comparison->n_pairs, id, &live);
-    bl_sweep sweep = {.spec = spec,
-                      .store = store,
-                      .id = id,
-                      .launcher = lab->launcher,
-                      .live = &live,
-                      .keep_logs = o->sweep.keep_logs,
-                      .keep_outdir = o->sweep.keep_outdir,
-                      .page = o->sweep.live,
-                      .verbose = o->sweep.verbose,
-                      .telemetry_hz = o->sweep.telemetry_hz,
-                      .max_temperature = o->sweep.max_temperature};
+    bl_sweep sweep = bl_begin_sweep(&o->sweep, spec, store, id, lab->launcher, &live);
     bl_sweep_outcome outcome;
     code = bl_compare_run(&sweep, budget_s, &outcome, err);
     bl_live_erase(&live);
@@ -257,10 +247,7 @@ int bl_cmd_compare(bl_lab *lab, int argc, char **argv)
     if (code == BL_OK && o.help) {
         bl_compare_options_print_help(stdout);
     } else if (code == BL_OK) {
-        bl_log_init("batchlab", o.sweep.debug     ? BL_LOG_DEBUG
-                                : o.sweep.verbose ? BL_LOG_VERBOSE
-                                : o.sweep.quiet   ? BL_LOG_QUIET
-                                                  : BL_LOG_NORMAL);
+        bl_begin_log(&o.sweep);
         code = o.confirm > 0                ? run_confirm(&o, lab, &failed, &err)
                : o.sweep.resume || o.stored ? run_stored(&o, lab, &spec, &failed, &err)
                                             : run_fresh(&o, lab, &spec, &failed, &err);

@@ -10,10 +10,8 @@
 #include "lab/begin.h"
 #include "lab/commands.h"
 #include "lab/gemm_options.h"
-#include "lab/interrupt.h"
 #include "lab/model_layers.h"
 #include "lab/show.h"
-#include "lab/sweep.h"
 #include "report/format.h"
 #include "shapes/layer.h"
 
@@ -137,8 +135,19 @@ static int print_json(const bl_gemm_options *o, const bl_analysis *a, double pea
     return BL_OK;
 }
 
-static int print_result(const bl_gemm_options *o, bl_store *store, int64_t id, double peak, bl_error *err)
+/* What the result is made from. */
+typedef struct job {
+    const bl_gemm_options *options;
+    double peak; /* GFLOP/s before the trials, or as given; NaN */
+} job;
+
+static int print_result(void *context, const bl_sweep *sweep, const bl_sweep_outcome *outcome, bl_error *err)
 {
+    const job *j = context;
+    const bl_gemm_options *o = j->options;
+    double peak = j->peak;
+    if (!(o->peak_gflops > 0) && !outcome->interrupted)
+        peak = fmax(peak, measure_peak(o));
     bl_arena arena;
     bl_experiment experiment;
     bl_analysis analysis = {0};
@@ -146,7 +155,7 @@ static int print_result(const bl_gemm_options *o, bl_store *store, int64_t id, d
     bl_str text;
     bl_arena_init(&arena);
     bl_str_init(&text);
-    int code = bl_store_load(store, id, true, &arena, &experiment, err);
+    int code = bl_store_load(sweep->store, sweep->id, true, &arena, &experiment, err);
     if (code == BL_OK)
         code = bl_analysis_compute(&experiment, &arena, &analysis, err);
     if (code == BL_OK && o->sweep.json) {
@@ -178,27 +187,12 @@ static int run(const bl_gemm_options *o, const bl_lab *lab, bl_sweep_spec *spec,
     bl_live live;
     int64_t id = 0;
     bl_live_init(&live, o->sweep.quiet);
-    double peak = o->peak_gflops > 0 ? o->peak_gflops : measure_peak(o);
+    job j = {.options = o, .peak = o->peak_gflops > 0 ? o->peak_gflops : measure_peak(o)};
     int code = bl_begin(&o->sweep, "sweep", store, spec, NULL, &id, err);
     if (code != BL_OK)
         return code;
-    bl_interrupt_install();
-    bl_sweep sweep = {.spec = spec, .store = store, .id = id, .launcher = lab->launcher, .live = &live};
-    bl_sweep_outcome outcome;
-    code = bl_sweep_run(&sweep, &outcome, err);
-    bl_live_erase(&live);
-    if (outcome.n_ran == 0 && code != BL_OK) {
-        bl_store_delete(store, id, NULL); /* not one trial: it would only be in the way */
-        return code;
-    }
-    if (!(o->peak_gflops > 0) && !outcome.interrupted)
-        peak = fmax(peak, measure_peak(o));
-    bl_error report_error = {0};
-    int printed = print_result(o, store, id, peak, code == BL_OK ? err : &report_error);
-    code = code == BL_OK ? printed : code;
-    if (code == BL_OK && outcome.interrupted)
-        return BL_ERR_INTERRUPTED;
-    return code == BL_OK && outcome.n_failed > 0 ? BL_ERR_FAILED : code;
+    const bl_sweep sweep = {.spec = spec, .store = store, .id = id, .launcher = lab->launcher, .live = &live};
+    return bl_begin_run_and_print(&sweep, print_result, &j, err);
 }
 
 int bl_cmd_gemm(bl_lab *lab, int argc, char **argv)
@@ -211,7 +205,7 @@ int bl_cmd_gemm(bl_lab *lab, int argc, char **argv)
     if (code == BL_OK && o.help) {
         bl_gemm_options_print_help(stdout);
     } else if (code == BL_OK) {
-        bl_log_init("batchlab", o.sweep.quiet ? BL_LOG_QUIET : BL_LOG_NORMAL);
+        bl_begin_log(&o.sweep);
         code = bl_sweep_spec_from_options(&o.sweep, lab->program, &spec, &err);
         if (code == BL_OK)
             code = bl_store_open(o.sweep.db, BL_STORE_CREATE, &store, &err);

@@ -82,10 +82,7 @@ int bl_cmd_max(bl_lab *lab, int argc, char **argv)
     if (code == BL_OK && o.help) {
         bl_max_options_print_help(stdout);
     } else if (code == BL_OK) {
-        bl_log_init("batchlab", o.sweep.debug     ? BL_LOG_DEBUG
-                                : o.sweep.verbose ? BL_LOG_VERBOSE
-                                : o.sweep.quiet   ? BL_LOG_QUIET
-                                                  : BL_LOG_NORMAL);
+        bl_begin_log(&o.sweep);
         if (!o.sweep.resume)
             code = bl_max_spec(&o, lab->program, &spec, &err);
         if (code == BL_OK)

@@ -7,13 +7,20 @@
 #include "lab/commands.h"
 #include "lab/compare_options.h"
 #include "lab/compare_pairs.h"
-#include "lab/interrupt.h"
 #include "lab/show.h"
-#include "lab/sweep.h"
 #include "report/selftest.h"
 
-static int print_result(const bl_compare_options *o, bl_store *store, int64_t id, bool *alarm, bl_error *err)
+/* What is asked for, and what is found. */
+typedef struct job {
+    const bl_compare_options *options;
+    bool *alarm;
+} job;
+
+static int print_result(void *context, const bl_sweep *sweep, const bl_sweep_outcome *outcome, bl_error *err)
 {
+    (void)outcome;
+    const job *j = context;
+    const bl_compare_options *o = j->options;
     bl_arena arena;
     bl_arena_init(&arena);
     bl_experiment experiment;
@@ -22,17 +29,18 @@ static int print_result(const bl_compare_options *o, bl_store *store, int64_t id
     bl_report_style style = bl_show_style(STDOUT_FILENO);
     bl_str text;
     bl_str_init(&text);
-    int code = bl_store_load(store, id, true, &arena, &experiment, err);
+    int code = bl_store_load(sweep->store, sweep->id, true, &arena, &experiment, err);
     if (code == BL_OK)
         code = bl_analysis_compute(&experiment, &arena, &analysis, err);
     if (code == BL_OK)
         code = bl_selftest_compute(&analysis, &selftest, err);
     if (code == BL_OK) {
-        *alarm = selftest.alarm;
+        *j->alarm = selftest.alarm;
         code = o->sweep.json ? bl_selftest_json(&analysis, &selftest, &text, err) : BL_OK;
         if (!o->sweep.json)
             bl_selftest_text(&analysis, &selftest, &style, &text);
     }
+    bl_live_say(sweep->live, "");
     if (code == BL_OK)
         fputs(bl_str_text(&text), stdout);
     bl_str_clear(&text);
@@ -50,37 +58,15 @@ static int run(const bl_compare_options *o, const bl_lab *lab, const bl_sweep_sp
     int code = bl_begin(&o->sweep, "compare", store, (bl_sweep_spec *)spec, comparison, &id, err);
     if (code != BL_OK)
         return code;
-    bl_interrupt_install();
     bl_str line;
     bl_str_init(&line);
     bl_str_printf(&line, "experiment %lld in %s: the same case as A and as B, %lld blocks: %s", (long long)id,
                   o->sweep.db, (long long)spec->blocks, spec->workload);
     bl_live_say(&live, bl_str_text(&line));
     bl_str_clear(&line);
-    bl_sweep sweep = {.spec = spec,
-                      .store = store,
-                      .id = id,
-                      .launcher = lab->launcher,
-                      .live = &live,
-                      .keep_logs = o->sweep.keep_logs,
-                      .keep_outdir = o->sweep.keep_outdir,
-                      .verbose = o->sweep.verbose,
-                      .telemetry_hz = o->sweep.telemetry_hz,
-                      .max_temperature = o->sweep.max_temperature};
-    bl_sweep_outcome outcome;
-    code = bl_sweep_run(&sweep, &outcome, err);
-    bl_live_erase(&live);
-    if (outcome.n_ran == 0 && code != BL_OK) {
-        bl_store_delete(store, id, NULL); /* not one trial: it would only be in the way */
-        return code;
-    }
-    bl_live_say(&live, "");
-    bl_error report_error = {0};
-    int printed = print_result(o, store, id, alarm, code == BL_OK ? err : &report_error);
-    code = code == BL_OK ? printed : code;
-    if (code == BL_OK && outcome.interrupted)
-        return BL_ERR_INTERRUPTED;
-    return code == BL_OK && outcome.n_failed > 0 ? BL_ERR_FAILED : code;
+    const bl_sweep sweep = bl_begin_sweep(&o->sweep, spec, store, id, lab->launcher, &live);
+    job j = {.options = o, .alarm = alarm};
+    return bl_begin_run_and_print(&sweep, print_result, &j, err);
 }
 
 static int prepare_and_run(const bl_compare_options *o, const bl_lab *lab, bl_sweep_spec *spec, bool *alarm,
@@ -115,10 +101,7 @@ int bl_cmd_selftest(bl_lab *lab, int argc, char **argv)
     if (code == BL_OK && o.help) {
         bl_selftest_options_print_help(stdout);
     } else if (code == BL_OK) {
-        bl_log_init("batchlab", o.sweep.debug     ? BL_LOG_DEBUG
-                                : o.sweep.verbose ? BL_LOG_VERBOSE
-                                : o.sweep.quiet   ? BL_LOG_QUIET
-                                                  : BL_LOG_NORMAL);
+        bl_begin_log(&o.sweep);
         code = prepare_and_run(&o, lab, &spec, &alarm, &err);
     }
     bl_sweep_spec_clear(&spec);

@@ -91,17 +91,7 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
         return code;
     bl_interrupt_install();
     say_start(o, spec, id, &live);
-    bl_sweep sweep = {.spec = spec,
-                      .store = store,
-                      .id = id,
-                      .launcher = lab->launcher,
-                      .live = &live,
-                      .keep_logs = o->keep_logs,
-                      .keep_outdir = o->keep_outdir,
-                      .page = o->live,
-                      .verbose = o->verbose,
-                      .telemetry_hz = o->telemetry_hz,
-                      .max_temperature = o->max_temperature};
+    bl_sweep sweep = bl_begin_sweep(o, spec, store, id, lab->launcher, &live);
     bl_sweep_outcome outcome;
     int64_t resumable = id;
     code = bl_sweep_run(&sweep, &outcome, err);
@@ -141,10 +131,7 @@ int bl_cmd_sweep(bl_lab *lab, int argc, char **argv)
     bl_sweep_spec spec = {0};
     bl_store *store = NULL;
     if (code == BL_OK)
-        bl_log_init("batchlab", options.debug     ? BL_LOG_DEBUG
-                                : options.verbose ? BL_LOG_VERBOSE
-                                : options.quiet   ? BL_LOG_QUIET
-                                                  : BL_LOG_NORMAL);
+        bl_begin_log(&options);
     if (code == BL_OK && options.live)
         code = bl_fs_check_replace(options.live, &err);
     if (code == BL_OK && !options.resume)

@@ -129,15 +129,8 @@ int bl_confirm_run(const bl_confirm *o, int64_t *id, bl_sweep_outcome *outcome, 
         code = bl_begin(&fresh, "compare", o->store, &m.spec, &m.comparison, id, err);
     if (code == BL_OK) {
         say_start(o, &m, *id);
-        bl_sweep sweep = {.spec = &m.spec,
-                          .store = o->store,
-                          .id = *id,
-                          .launcher = o->launcher,
-                          .live = o->live,
-                          .keep_logs = fresh.keep_logs,
-                          .verbose = fresh.verbose,
-                          .telemetry_hz = fresh.telemetry_hz,
-                          .max_temperature = fresh.max_temperature};
+        bl_sweep sweep = bl_begin_sweep(&fresh, &m.spec, o->store, *id, o->launcher, o->live);
+        sweep.page = NULL; /* it shows the sweep */
         code = bl_compare_run(&sweep, o->budget_s, outcome, err);
         bl_live_erase(o->live);
     }
