@@ -239,8 +239,23 @@ static void print_option(const bl_option *o, FILE *out)
     print_wrapped(out, o->help, HELP_COLUMN, HELP_COLUMN);
 }
 
+static struct {
+    bl_help_reader *read;
+    void *context;
+} help_reader;
+
+void bl_options_read_help(bl_help_reader *reader, void *context)
+{
+    help_reader.read = reader;
+    help_reader.context = context;
+}
+
 void bl_options_print_help(const bl_command *command, FILE *out)
 {
+    if (help_reader.read) {
+        help_reader.read(command, help_reader.context);
+        return;
+    }
     fprintf(out, "usage: %s%s%s %s\n\n", command->program, command->name ? " " : "", command->name ? command->name : "",
             command->usage);
     print_wrapped(out, command->summary, 0, 0);

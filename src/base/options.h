@@ -50,6 +50,13 @@ typedef struct bl_options_result {
  * an unknown option is BL_ERR_USAGE with the nearest known one as remedy. */
 int bl_options_parse(const bl_command *command, int argc, char **argv, bl_options_result *out, bl_error *err);
 void bl_options_result_clear(bl_options_result *result);
+/* Prints the help, or hands the table to the reader, where one is set. */
 void bl_options_print_help(const bl_command *command, FILE *out);
+
+/* A command's table belongs to the command, which shows it only where its help is asked for. Whoever wants the table
+ * itself (manual pages, completion, experiment files) sets a reader, asks for the help, and sets NULL again. The table
+ * and its targets live no longer than the call. */
+typedef void bl_help_reader(const bl_command *command, void *context);
+void bl_options_read_help(bl_help_reader *reader, void *context);
 
 #endif

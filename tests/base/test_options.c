@@ -215,6 +215,25 @@ static void test_help_text(void **state)
     free(text);
 }
 
+static void remember(const bl_command *c, void *context)
+{
+    *(const bl_command **)context = c;
+}
+
+static void test_a_reader_takes_the_table(void **state)
+{
+    const bl_command *seen = NULL;
+    bl_options_read_help(remember, &seen);
+    char *text = help_text(&command);
+    bl_options_read_help(NULL, NULL);
+    assert_ptr_equal(seen, &command);
+    assert_string_equal(text, "");
+    free(text);
+    text = help_text(&command);
+    assert_true(strlen(text) > 0);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +244,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_mistakes, reset, reset),
         cmocka_unit_test_setup_teardown(test_out_of_memory, reset, reset),
         cmocka_unit_test_setup_teardown(test_help_text, reset, reset),
+        cmocka_unit_test_setup_teardown(test_a_reader_takes_the_table, reset, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
