@@ -1,10 +1,9 @@
 #include "plan/largest.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/attributes.h"
-#include "stats/fit.h"
+#include "plan/largest_view.h"
 
 /* A memory line is followed so many times as far as it was measured, unless it ends far below the budget. */
 #define REACH            16
@@ -15,33 +14,8 @@
 #define FAR_BELOW        0.85 /* of the budget: a failure there is strange */
 #define SMALL_FACTOR     16   /* of the smallest size: odd kernels and algorithms are met among such */
 #define FIRST_ATTEMPTS   3
-#define DOUBT_SHARE      0.75
-#define LOCAL_SHARE      0.8
 #define NEAR_NUMERATOR   3
 #define NEAR_DENOMINATOR 5
-
-/* One size that was tried. */
-typedef struct size {
-    int64_t at; /* batch / multiple */
-    bl_size_verdict verdict;
-    size_t runs, longer_runs;
-    double memory_b, longer_b; /* NaN where not known */
-} size;
-
-typedef struct search {
-    const bl_largest_limits *limits;
-    const bl_probe *probes;
-    size_t n_probes;
-    size sizes[BL_PROBES_MAX]; /* ascending */
-    size_t n;
-    int64_t min, max;      /* in multiples */
-    const size *top;       /* the largest that does; NULL: none */
-    const size *bad;       /* the smallest above `top` that does not; NULL: none */
-    size_t n_above;        /* that do not, above `top` */
-    int64_t failed_longer; /* the smallest size that failed when it ran longer; 0: none */
-    double slope_b;        /* of memory over multiples; NaN, or not above 0, where nothing can be predicted */
-    double intercept_b;
-} search;
 
 const char *bl_size_verdict_words(bl_size_verdict verdict)
 {
@@ -92,130 +66,6 @@ bl_size_verdict bl_largest_verdict(const bl_largest_limits *l, const bl_probe *p
     return sample_s > BL_LARGEST_SLOW * best_sample_s(probes, n, batch) ? BL_SIZE_SLOW : verdict;
 }
 
-/* ---- what is known ---- */
-
-static void add_size(search *s, const bl_probe *p)
-{
-    int64_t at = p->batch / s->limits->multiple;
-    size_t i = 0;
-    while (i < s->n && s->sizes[i].at < at)
-        i++;
-    if (i == s->n || s->sizes[i].at != at) {
-        memmove(&s->sizes[i + 1], &s->sizes[i], (s->n - i) * sizeof s->sizes[0]);
-        s->sizes[i] = (size){.at = at, .memory_b = NAN, .longer_b = NAN};
-        s->sizes[i].verdict = bl_largest_verdict(s->limits, s->probes, s->n_probes, p->batch);
-        s->n++;
-    }
-    size *z = &s->sizes[i];
-    z->runs++;
-    z->longer_runs += p->longer;
-    if (p->longer && p->verdict != BL_SIZE_FITS && (s->failed_longer == 0 || at < s->failed_longer))
-        s->failed_longer = at;
-    double *memory_b = p->longer ? &z->longer_b : &z->memory_b;
-    if (p->verdict == BL_SIZE_FITS && !(p->memory_b <= *memory_b))
-        *memory_b = p->memory_b;
-}
-
-static double memory_of(const size *z)
-{
-    return isnan(z->memory_b) ? z->longer_b : z->memory_b;
-}
-
-/* A size that only runs slowly, or too near the budget, still tells how memory grows; but what spilled does not. */
-static int fit_line(search *s, bl_memory_line *line, bl_error *err)
-{
-    double x[BL_PROBES_MAX], y[BL_PROBES_MAX];
-    size_t n = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        const size *z = &s->sizes[i];
-        if ((z->verdict != BL_SIZE_FITS && z->verdict != BL_SIZE_HEADROOM) || !isfinite(memory_of(z)))
-            continue;
-        x[n] = (double)z->at;
-        y[n++] = memory_of(z);
-    }
-    *line = (bl_memory_line){.known = false};
-    s->slope_b = NAN;
-    if (n < 2)
-        return BL_OK;
-    bl_line fit;
-    int code = bl_fit_theil_sen(x, y, n, &fit, err);
-    if (code != BL_OK)
-        return code;
-    s->slope_b = fit.slope;
-    s->intercept_b = fit.intercept;
-    double multiple = (double)s->limits->multiple;
-    line->known = true;
-    line->fixed_b = fit.intercept;
-    line->per_sample_b = fit.slope / multiple;
-    for (size_t i = 0; i < n; i++) {
-        double off = y[i] - fit.intercept - fit.slope * x[i];
-        if (i == 0 || fabs(off) > fabs(line->worst_b)) {
-            line->worst_b = off;
-            line->worst_at = (int64_t)(x[i] * multiple);
-            line->worst_share = y[i] > 0 ? off / y[i] : 0;
-        }
-    }
-    return BL_OK;
-}
-
-/* It ran, but not for long, near a size at which that was not enough. */
-static bool is_doubtful(const search *s, const size *z)
-{
-    return s->failed_longer > 0 && z->longer_runs == 0 && (double)z->at > DOUBT_SHARE * (double)s->failed_longer;
-}
-
-static void find_edges(search *s)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (s->sizes[i].verdict == BL_SIZE_FITS && !is_doubtful(s, &s->sizes[i]))
-            s->top = &s->sizes[i];
-    for (size_t i = 0; i < s->n && (!s->top || s->top->at == s->sizes[i].at); i++)
-        if (s->sizes[i].verdict == BL_SIZE_FITS) /* better a doubtful one than none */
-            s->top = &s->sizes[i];
-    for (size_t i = s->n; i-- > 0;)
-        if ((!s->top || s->sizes[i].at > s->top->at) && s->sizes[i].verdict != BL_SIZE_FITS) {
-            s->bad = &s->sizes[i];
-            s->n_above++;
-        }
-}
-
-static double free_budget_b(const search *s)
-{
-    return s->limits->budget_b * (1 - s->limits->headroom);
-}
-
-/* How memory grows near the top: where it is bent, the line through all is too flat there. */
-static void steepen(search *s)
-{
-    const size *lower = NULL;
-    for (size_t i = 0; i < s->n && s->top; i++) {
-        const size *z = &s->sizes[i];
-        if (z->verdict == BL_SIZE_FITS && isfinite(memory_of(z)) && (double)z->at <= LOCAL_SHARE * (double)s->top->at)
-            lower = z;
-    }
-    if (lower && isfinite(memory_of(s->top)))
-        s->slope_b = fmax(s->slope_b, (memory_of(s->top) - memory_of(lower)) / (double)(s->top->at - lower->at));
-}
-
-static bool predicts(const search *s)
-{
-    return s->slope_b > 0 && isfinite(s->limits->budget_b) && s->top && isfinite(memory_of(s->top));
-}
-
-/* From the largest measurement, not from the line's own height there: memory may well be a staircase. */
-static double predicted_b(const search *s, int64_t at)
-{
-    return memory_of(s->top) + s->slope_b * (double)(at - s->top->at);
-}
-
-static int64_t predicted_largest(const search *s)
-{
-    double more = floor((free_budget_b(s) - memory_of(s->top)) / s->slope_b);
-    if (more > (double)(s->max - s->top->at))
-        return s->max;
-    return more < 0 ? s->top->at : s->top->at + (int64_t)more;
-}
-
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -230,13 +80,13 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* Nothing does yet. A program may refuse its smallest sizes for other reasons than memory, which larger ones do not
  * share: BatchNorm cannot train on one sample. */
-static bool next_first(const search *s, int64_t *at)
+static bool next_first(const bl_largest_view *s, int64_t *at)
 {
     if (s->n == 0) {
         *at = s->min;
         return true;
     }
-    const size *last = &s->sizes[s->n - 1];
+    const bl_size *last = &s->sizes[s->n - 1];
     if (s->n >= FIRST_ATTEMPTS || last->at >= s->max ||
         (last->verdict != BL_SIZE_LIMIT && last->verdict != BL_SIZE_FAILED))
         return false;
@@ -246,7 +96,7 @@ static bool next_first(const search *s, int64_t *at)
 
 /* How many sizes at or above the one predicted to be the last have run: the prediction was too low, and ever wider
  * steps go beyond it. */
-static int64_t steps_beyond(const search *s, int64_t predicted)
+static int64_t steps_beyond(const bl_largest_view *s, int64_t predicted)
 {
     int64_t step = 1;
     size_t beyond = 0;
@@ -256,54 +106,57 @@ static int64_t steps_beyond(const search *s, int64_t predicted)
     return step;
 }
 
-static int64_t next_upwards(const search *s)
+static int64_t next_upwards(const bl_largest_view *s)
 {
     int64_t top = s->top->at;
-    if (predicts(s)) {
-        int64_t predicted = predicted_largest(s);
-        if (predicted >= s->max && predicted_b(s, s->max) <= SURE_SHARE * free_budget_b(s))
+    if (bl_largest_predicts(s)) {
+        int64_t predicted = bl_largest_predicted(s, 0);
+        if (predicted >= s->max && bl_largest_predicted_b(s, s->max) <= SURE_SHARE * bl_largest_free_b(s))
             return s->max;
         if (predicted <= top)
             return smaller(top + steps_beyond(s, predicted), s->max);
-        return smaller(predicted, top * REACH);
+        /* A line that missed what it has seen may miss what it has not: first go where that does no harm, though half
+         * of the way at least. */
+        int64_t safe = larger(bl_largest_predicted(s, s->margin), top + (predicted - top + 1) / 2);
+        return smaller(safe, top * REACH);
     }
     bool known = isfinite(s->limits->budget_b);
     double factor = known ? START_FACTOR : BLIND_FACTOR;
     /* Even if all of its memory were the samples', so many would fit. */
-    if (known && s->n == 1 && memory_of(s->top) > 0)
-        factor = fmin(factor, START_SHARE * free_budget_b(s) / memory_of(s->top));
+    if (known && s->n == 1 && bl_size_memory(s->top) > 0)
+        factor = fmin(factor, START_SHARE * bl_largest_free_b(s) / bl_size_memory(s->top));
     return smaller(larger((int64_t)((double)top * factor), top + 1), s->max);
 }
 
 /* A failure that memory does not explain, and no larger size was tried: it may be a hole. */
-static bool may_be_hole(const search *s)
+static bool may_be_hole(const bl_largest_view *s)
 {
     if (s->n_above != 1 || s->bad->at >= s->max || s->bad->verdict != BL_SIZE_MEMORY)
         return false;
-    if (isfinite(s->limits->budget_b) && isfinite(memory_of(s->top))) {
-        double there_b =
-            s->slope_b > 0 ? predicted_b(s, s->bad->at) : memory_of(s->top) / (double)s->top->at * (double)s->bad->at;
-        return there_b < FAR_BELOW * free_budget_b(s);
+    if (isfinite(s->limits->budget_b) && isfinite(bl_size_memory(s->top))) {
+        double there_b = s->slope_b > 0 ? bl_largest_predicted_b(s, s->bad->at)
+                                        : bl_size_memory(s->top) / (double)s->top->at * (double)s->bad->at;
+        return there_b < FAR_BELOW * bl_largest_free_b(s);
     }
     return s->bad->at <= SMALL_FACTOR * s->min;
 }
 
-static int64_t beyond_hole(const search *s)
+static int64_t beyond_hole(const bl_largest_view *s)
 {
     int64_t at = s->bad->at * (isfinite(s->limits->budget_b) ? 2 : 4);
-    if (predicts(s) && predicted_largest(s) > s->bad->at)
-        at = smaller(predicted_largest(s), s->bad->at * REACH);
+    if (bl_largest_predicts(s) && bl_largest_predicted(s, 0) > s->bad->at)
+        at = smaller(bl_largest_predicted(s, 0), s->bad->at * REACH);
     return smaller(at, s->max);
 }
 
-static int64_t next_between(const search *s)
+static int64_t next_between(const bl_largest_view *s)
 {
     int64_t top = s->top->at, bad = s->bad->at, gap = bad - top;
     /* A failure costs more than a run that does, so the step is less than half; the less is known, the less. */
     int64_t part = gap <= 3 ? 2 : isfinite(s->limits->budget_b) ? 3 : 4, at = top + larger(gap / part, 1);
-    if (gap > 3 && s->failed_longer == 0 && predicts(s) && s->bad->verdict != BL_SIZE_LIMIT &&
+    if (gap > 3 && s->failed_longer == 0 && bl_largest_predicts(s) && s->bad->verdict != BL_SIZE_LIMIT &&
         s->bad->verdict != BL_SIZE_FAILED) {
-        int64_t predicted = predicted_largest(s), back = larger(gap / 7, 1);
+        int64_t predicted = bl_largest_predicted(s, 0), back = larger(gap / 7, 1);
         if (predicted >= bad && s->n_above == 1)
             at = bad - back; /* a little less memory than thought */
         else if (predicted <= top)
@@ -314,9 +167,9 @@ static int64_t next_between(const search *s)
     return smaller(larger(at, top + 1), bad - 1);
 }
 
-static void answer(const search *s, bl_largest_step *out)
+static void answer(const bl_largest_view *s, bl_largest_step *out)
 {
-    const size *top = s->top;
+    const bl_size *top = s->top;
     int64_t multiple = s->limits->multiple;
     out->batch = top->at * multiple;
     out->kind = s->bad ? BL_LARGEST_FOUND : BL_LARGEST_CAP;
@@ -334,7 +187,17 @@ static void answer(const search *s, bl_largest_step *out)
             out->hole = s->sizes[i].at * multiple;
 }
 
-static void decide(const search *s, bl_largest_step *out)
+/* The top is the one predicted to be the last: were it to fail when it runs longer, the next one's failure would have
+ * been for nothing. */
+static bool confirms_first(const bl_largest_view *s)
+{
+    if (s->bad || s->failed_longer > 0 || s->top->longer_runs > 0 || !bl_largest_predicts(s))
+        return false;
+    int64_t predicted = bl_largest_predicted(s, 0);
+    return predicted <= s->top->at && steps_beyond(s, predicted) == 1;
+}
+
+static void decide(const bl_largest_view *s, bl_largest_step *out)
 {
     int64_t at = 0, multiple = s->limits->multiple;
     out->kind = BL_LARGEST_PROBE;
@@ -357,14 +220,20 @@ static void decide(const search *s, bl_largest_step *out)
         answer(s, out);
         return;
     }
+    if (confirms_first(s)) {
+        out->kind = BL_LARGEST_CONFIRM;
+        out->batch = s->top->at * multiple;
+        out->longer = true;
+        return;
+    }
     if (!s->bad)
         at = next_upwards(s);
     else
         at = may_be_hole(s) ? beyond_hole(s) : next_between(s);
     out->batch = at * multiple;
     out->longer = s->failed_longer > 0;
-    if (predicts(s))
-        out->predicted_b = predicted_b(s, at);
+    if (bl_largest_predicts(s))
+        out->predicted_b = bl_largest_predicted_b(s, at);
 }
 
 int bl_largest_next(const bl_largest_limits *limits, const bl_probe *probes, size_t n, bl_largest_step *out,
@@ -376,19 +245,11 @@ int bl_largest_next(const bl_largest_limits *limits, const bl_probe *probes, siz
                        (long long)limits->multiple, (long long)limits->min, (long long)limits->max);
     if (n > BL_PROBES_MAX)
         return BL_FAIL(err, BL_ERR_USAGE, "more than %d probes", BL_PROBES_MAX);
-    search s = {.limits = limits,
-                .probes = probes,
-                .n_probes = n,
-                .min = bl_largest_first(limits) / limits->multiple,
-                .max = limits->max / limits->multiple};
-    for (size_t i = 0; i < n; i++)
-        add_size(&s, &probes[i]);
-    int code = fit_line(&s, &out->line, err);
+    bl_largest_view view;
+    int code = bl_largest_look(limits, probes, n, &view, &out->line, err);
     if (code != BL_OK)
         return code;
-    find_edges(&s);
-    steepen(&s);
-    out->failed_longer = s.failed_longer * limits->multiple;
-    decide(&s, out);
+    out->failed_longer = view.failed_longer * limits->multiple;
+    decide(&view, out);
     return BL_OK;
 }

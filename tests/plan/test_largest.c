@@ -4,202 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/largest.h"
+#include "programs.h"
+#include "stats/rng.h"
 #include "testing.h"
-
-#define MIB   1048576.0
-#define STEPS 20
-
-typedef struct program {
-    const char *name;
-    double fixed, per_sample; /* MiB */
-    double budget;            /* MiB */
-    bool budget_known;
-    int64_t max, multiple;
-    double stair;     /* samples that memory is taken for at once */
-    double growth;    /* MiB a step */
-    double noise;     /* of the measured memory */
-    int64_t hole;     /* a size that fails for want of workspace */
-    int64_t data_set; /* samples that there are; 0: enough */
-    bool no_one;      /* batch 1 breaks it */
-    double slow_from; /* memory beyond which a sample takes 20 times as long, instead of failing; MiB */
-    double bend;      /* MiB a sample squared */
-    double headroom;
-    double hidden; /* MiB that are needed and not measured */
-} program;
-
-static const program programs[] = {
-    {.name = "linear", .fixed = 500, .per_sample = 37.3, .budget = 8192, .budget_known = true},
-    {.name = "linear, large model", .fixed = 7000, .per_sample = 410, .budget = 16384, .budget_known = true},
-    {.name = "linear, small model", .fixed = 20, .per_sample = 1.7, .budget = 8192, .budget_known = true, .max = 65536},
-    {.name = "staircase", .fixed = 500, .per_sample = 37.3, .budget = 8192, .budget_known = true, .stair = 16},
-    {.name = "hole: 4 fails", .fixed = 500, .per_sample = 37.3, .budget = 8192, .budget_known = true, .hole = 4},
-    {.name = "hole: 8 fails", .fixed = 500, .per_sample = 37.3, .budget = 8192, .budget_known = true, .hole = 8},
-    {.name = "hole, budget not known", .fixed = 500, .per_sample = 37.3, .budget = 8192, .hole = 4},
-    {.name = "flat", .fixed = 3000, .budget = 8192, .budget_known = true},
-    {.name = "falling", .fixed = 3000, .per_sample = -0.2, .budget = 8192, .budget_known = true},
-    {.name = "growth over steps", .fixed = 500, .per_sample = 37.3, .budget = 8192, .budget_known = true, .growth = 10},
-    {.name = "nothing fits", .fixed = 9000, .per_sample = 37.3, .budget = 8192, .budget_known = true},
-    {.name = "everything fits", .fixed = 100, .per_sample = 0.5, .budget = 8192, .budget_known = true},
-    {.name = "only batch 1 breaks",
-     .fixed = 500,
-     .per_sample = 37.3,
-     .budget = 8192,
-     .budget_known = true,
-     .no_one = true},
-    {.name = "batch > data set",
-     .fixed = 500,
-     .per_sample = 37.3,
-     .budget = 8192,
-     .budget_known = true,
-     .data_set = 150},
-    {.name = "slow, not failing",
-     .fixed = 500,
-     .per_sample = 37.3,
-     .budget = 8192,
-     .budget_known = true,
-     .slow_from = 8192},
-    {.name = "noise 1 %", .fixed = 500, .per_sample = 37.3, .budget = 8192, .budget_known = true, .noise = 0.01},
-    {.name = "noise 3 %", .fixed = 500, .per_sample = 37.3, .budget = 8192, .budget_known = true, .noise = 0.03},
-    {.name = "bent", .fixed = 500, .per_sample = 10, .budget = 8192, .budget_known = true, .bend = 0.12},
-    {.name = "budget not known", .fixed = 500, .per_sample = 37.3, .budget = 8192},
-    {.name = "less than it seems",
-     .fixed = 500,
-     .per_sample = 37.3,
-     .budget = 8192,
-     .budget_known = true,
-     .hidden = 700},
-    {.name = "multiples of 8", .fixed = 500, .per_sample = 7.3, .budget = 8192, .budget_known = true, .multiple = 8},
-    {.name = "headroom 10 %", .fixed = 500, .per_sample = 37.3, .budget = 8192, .budget_known = true, .headroom = 0.1},
-};
-
-static int64_t max_of(const program *p)
-{
-    return p->max ? p->max : 1024;
-}
-
-static int64_t multiple_of(const program *p)
-{
-    return p->multiple ? p->multiple : 1;
-}
-
-static double memory(const program *p, int64_t batch, int64_t steps)
-{
-    double n = p->stair > 0 ? ceil((double)batch / p->stair) * p->stair : (double)batch;
-    return p->fixed + p->per_sample * n + p->bend * n * n + p->growth * (double)steps;
-}
-
-/* The same size measured again gives the same noise: results do not depend on anything else. */
-static double noise(const program *p, int64_t batch)
-{
-    return 1 + p->noise * sin((double)batch * 12.9898 + 1);
-}
-
-static bl_probe run(const program *p, int64_t batch, bool longer)
-{
-    int64_t steps = longer ? 2 * STEPS : STEPS;
-    bl_probe probe = {.batch = batch, .longer = longer, .memory_b = NAN, .sample_s = NAN};
-    double m = memory(p, batch, steps);
-    if (p->no_one && batch == 1)
-        probe.verdict = BL_SIZE_LIMIT;
-    else if (p->data_set && batch > p->data_set)
-        probe.verdict = BL_SIZE_LIMIT;
-    else if (batch == p->hole || (p->slow_from == 0 && m + p->hidden > p->budget))
-        probe.verdict = BL_SIZE_MEMORY;
-    else {
-        probe.memory_b = m * noise(p, batch) * MIB;
-        probe.sample_s = 0.001 + 0.01 / (double)batch;
-        if (p->slow_from > 0 && m > p->slow_from)
-            probe.sample_s *= 20;
-    }
-    return probe;
-}
-
-static bl_largest_limits limits_of(const program *p)
-{
-    return (bl_largest_limits){.min = 1,
-                               .max = max_of(p),
-                               .multiple = multiple_of(p),
-                               .budget_b = p->budget_known ? p->budget * MIB : NAN,
-                               .headroom = p->headroom};
-}
-
-static bool does(const program *p, int64_t batch)
-{
-    bl_probe probe = run(p, batch, true);
-    return probe.verdict == BL_SIZE_FITS && !(p->slow_from > 0 && memory(p, batch, STEPS) > p->slow_from) &&
-           !(p->headroom > 0 && probe.memory_b > p->budget * MIB * (1 - p->headroom));
-}
-
-/* Every size tried: 0 where none does. */
-static int64_t truth(const program *p)
-{
-    int64_t largest = 0;
-    for (int64_t b = multiple_of(p); b <= max_of(p); b += multiple_of(p))
-        if (does(p, b))
-            largest = b;
-    return largest;
-}
-
-typedef struct cost {
-    int64_t answer;
-    int probes, failed;
-    bl_largest_step end;
-} cost;
-
-static cost search_for(const program *p)
-{
-    static bl_probe probes[BL_PROBES_MAX];
-    cost c = {0};
-    const bl_largest_limits limits = limits_of(p);
-    for (size_t n = 0; n < 100; n++) {
-        bl_error err = {0};
-        if (bl_largest_next(&limits, probes, n, &c.end, &err) != BL_OK)
-            fail_msg("%s: %s", p->name, err.message);
-        if (c.end.kind != BL_LARGEST_PROBE && c.end.kind != BL_LARGEST_CONFIRM) {
-            c.answer = c.end.kind == BL_LARGEST_NOTHING ? 0 : c.end.batch;
-            return c;
-        }
-        assert_true(c.end.batch >= 1 && c.end.batch <= limits.max && c.end.batch % limits.multiple == 0);
-        probes[n] = run(p, c.end.batch, c.end.longer);
-        c.probes++;
-        c.failed += !does(p, c.end.batch);
-    }
-    fail_msg("%s: no end", p->name);
-    return c;
-}
-
-/* What people do: double until it fails, then halve the gap. Nothing is run again. */
-static cost double_and_bisect(const program *p)
-{
-    int64_t multiple = multiple_of(p), max = max_of(p), fits = 0, fails = 0;
-    cost c = {0};
-    for (int64_t b = multiple; fails == 0 && fits < max; b = b * 2 < max ? b * 2 : max) {
-        c.probes++;
-        if (does(p, b)) {
-            fits = b;
-        } else {
-            fails = b;
-            c.failed++;
-        }
-    }
-    while (fails > 0 && fits > 0 && fails - fits > multiple) {
-        int64_t mid = fits + (fails - fits) / 2 / multiple * multiple;
-        c.probes++;
-        if (does(p, mid)) {
-            fits = mid;
-        } else {
-            fails = mid;
-            c.failed++;
-        }
-    }
-    c.answer = fits;
-    return c;
-}
 
 static void the_answer_is_always_true(void **state)
 {
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+    for (size_t i = 0; i < n_programs; i++) {
         const program *p = &programs[i];
         cost c = search_for(p);
         if (c.answer != truth(p))
@@ -225,7 +36,7 @@ static void add_costs(const program *p, cost *ours, cost *theirs)
 
 static const program *named(const char *name)
 {
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
+    for (size_t i = 0; i < n_programs; i++)
         if (strcmp(programs[i].name, name) == 0)
             return &programs[i];
     fail_msg("no program is called %s", name);
@@ -285,10 +96,15 @@ static void limits_without_a_size_are_refused(void **state)
     assert_int_equal(bl_largest_first(&limits), 0);
 }
 
-/* The same kinds with other figures: what the search was not tried out on. */
+/* ---- the same kinds with other figures ---- */
+
+typedef program vary(const program *p, int v);
+
+/* These were looked at while the search was made. */
 static program variant(const program *p, int v)
 {
     program other = *p;
+    v++;
     other.fixed *= 1 + 0.05 * v;
     other.per_sample *= 1 + 0.17 * v;
     other.bend *= 1 + 0.11 * v;
@@ -297,56 +113,119 @@ static program variant(const program *p, int v)
     return other;
 }
 
-static void sum_variants(cost *ours, cost *theirs)
+static double between(bl_rng *rng, double low, double high)
 {
-    for (int v = 1; v <= 10; v++)
-        for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
-            program p = variant(&programs[i], v);
+    return low * pow(high / low, bl_rng_uniform(rng));
+}
+
+/* These were not: they were drawn when it was done. All that a kind has is drawn anew. */
+static program drawn(const program *p, int v)
+{
+    bl_rng rng;
+    bl_rng_init(&rng, 1, (uint64_t)(p - programs) * 1000 + (uint64_t)v);
+    program other = *p;
+    double scale = between(&rng, 0.25, 4);
+    other.budget *= scale;
+    other.slow_from *= scale;
+    other.hidden *= scale * between(&rng, 0.2, 2);
+    other.fixed *= scale * between(&rng, 0.3, 1.5);
+    other.per_sample *= scale * between(&rng, 0.2, 5);
+    other.growth *= scale * between(&rng, 0.2, 2);
+    other.bend *= scale * between(&rng, 0.2, 5);
+    other.stair = other.stair > 0 ? floor(between(&rng, 2, 50)) : 0;
+    other.noise *= between(&rng, 0.3, 2);
+    other.data_set = other.data_set ? (int64_t)between(&rng, 20, 400) : 0;
+    other.headroom *= between(&rng, 0.2, 3);
+    return other;
+}
+
+typedef struct totals {
+    cost ours, theirs;
+} totals;
+
+static void sum_varied(vary *change, int n, totals *sum)
+{
+    for (int v = 0; v < n; v++)
+        for (size_t i = 0; i < n_programs; i++) {
+            program p = change(&programs[i], v);
             cost c = search_for(&p);
             if (c.answer != truth(&p))
-                fail_msg("%s, variant %d: %lld, not %lld", p.name, v, (long long)c.answer, (long long)truth(&p));
-            add_costs(&p, ours, theirs);
+                fail_msg("%s, %d: %lld, not %lld", p.name, v, (long long)c.answer, (long long)truth(&p));
+            add_costs(&p, &sum->ours, &sum->theirs);
         }
+}
+
+static void check_costs(const totals *sum)
+{
+    const cost *ours = &sum->ours, *theirs = &sum->theirs;
+    if (ours->failed * 2 > theirs->failed || ours->probes * 3 > theirs->probes * 2)
+        fail_msg("%d probes of %d, %d failed of %d", ours->probes, theirs->probes, ours->failed, theirs->failed);
+}
+
+static void sum_programs(totals *sum)
+{
+    for (size_t i = 0; i < n_programs; i++)
+        add_costs(&programs[i], &sum->ours, &sum->theirs);
 }
 
 static void it_costs_half_the_failures_and_two_thirds_of_the_probes(void **state)
 {
-    cost ours = {0}, theirs = {0};
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
-        add_costs(&programs[i], &ours, &theirs);
-    sum_variants(&ours, &theirs);
-    if (ours.failed * 2 > theirs.failed || ours.probes * 3 > theirs.probes * 2)
-        fail_msg("%d probes of %d, %d failed of %d", ours.probes, theirs.probes, ours.failed, theirs.failed);
+    totals sum = {.ours = {0}};
+    sum_programs(&sum);
+    check_costs(&sum);
 }
 
-static void print_table(void)
+#define N_VARIANTS 10
+#define N_DRAWN    20
+
+static void and_so_with_other_figures(void **state)
 {
-    cost ours = {0}, theirs = {0};
+    totals sum = {.ours = {0}};
+    sum_varied(variant, N_VARIANTS, &sum);
+    check_costs(&sum);
+    sum = (totals){.ours = {0}};
+    sum_varied(drawn, N_DRAWN, &sum);
+    check_costs(&sum);
+}
+
+static void print_totals(const char *name, const totals *sum)
+{
+    printf("%-24s %7s %7s | %7d %7d | %7d %7d\n", name, "", "", sum->ours.probes, sum->ours.failed, sum->theirs.probes,
+           sum->theirs.failed);
+}
+
+static void print_table(bool with_drawn)
+{
     printf("%-24s %7s %7s | %7s %7s | %7s %7s %7s\n", "program", "truth", "answer", "probes", "failed", "doubling",
            "failed", "answer");
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+    for (size_t i = 0; i < n_programs; i++) {
         cost a = search_for(&programs[i]), b = double_and_bisect(&programs[i]);
         printf("%-24s %7lld %7lld | %7d %7d | %7d %7d %7lld\n", programs[i].name, (long long)truth(&programs[i]),
                (long long)a.answer, a.probes, a.failed, b.probes, b.failed, (long long)b.answer);
-        add_costs(&programs[i], &ours, &theirs);
     }
-    printf("%-24s %7s %7s | %7d %7d | %7d %7d\n", "where both are true", "", "", ours.probes, ours.failed,
-           theirs.probes, theirs.failed);
-    cost other = {0}, doubled = {0};
-    sum_variants(&other, &doubled);
-    printf("%-24s %7s %7s | %7d %7d | %7d %7d\n", "the same, 220 variants", "", "", other.probes, other.failed,
-           doubled.probes, doubled.failed);
+    totals sum = {.ours = {0}};
+    sum_programs(&sum);
+    print_totals("where both are true", &sum);
+    sum = (totals){.ours = {0}};
+    sum_varied(variant, N_VARIANTS, &sum);
+    print_totals("the same, 220 variants", &sum);
+    if (!with_drawn)
+        return;
+    sum = (totals){.ours = {0}};
+    sum_varied(drawn, N_DRAWN, &sum);
+    print_totals("the same, 440 drawn", &sum);
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "table") == 0) {
-        print_table();
+        print_table(argc == 2);
         return 0;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answer_is_always_true),
         cmocka_unit_test(it_costs_half_the_failures_and_two_thirds_of_the_probes),
+        cmocka_unit_test(and_so_with_other_figures),
         cmocka_unit_test(strange_curves_are_told),
         cmocka_unit_test(a_confirmation_that_fails_moves_the_answer_down),
         cmocka_unit_test(limits_without_a_size_are_refused),
