@@ -1,4 +1,5 @@
-/* What a program writes to BATCHLAB_FD. However the stream is cut into pieces, the same must come out. */
+/* What a program writes to BATCHLAB_FD or BATCHLAB_SOCKET. However the stream is cut into pieces, the same must come
+ * out. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -35,6 +36,28 @@ static void check_equal(const bl_markers *a, const bl_markers *b)
     }
 }
 
+/* Cut into pieces that go to two streams in turn: each has lines of its own, and all facts hold. */
+static void feed_two_streams(const uint8_t *data, size_t size)
+{
+    bl_markers both;
+    bl_marker_stream second;
+    bl_markers_init(&both);
+    bl_marker_stream_init(&second);
+    for (size_t at = 0, piece = 1, i = 0; at < size; at += piece, i++) {
+        piece = 1 + (piece * 5 + data[at]) % 61;
+        piece = piece < size - at ? piece : size - at;
+        if (i % 2 == 0)
+            bl_markers_feed(&both, (const char *)data + at, piece);
+        else
+            bl_marker_stream_feed(&second, &both, (const char *)data + at, piece);
+    }
+    bl_marker_stream_end(&second, &both);
+    bl_markers_end(&both);
+    check(&both);
+    bl_marker_stream_clear(&second);
+    bl_markers_clear(&both);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bl_markers whole, pieces;
@@ -53,5 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_equal(&whole, &pieces);
     bl_markers_clear(&whole);
     bl_markers_clear(&pieces);
+    feed_two_streams(data, size);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* batchlab_marker.h - tells batchlab what a training program is doing (marker protocol, version 1).
  *
  * One header, C99 and C++, nothing to link. Copy it or install it. Where the program does not run under batchlab
- * (BATCHLAB_FD is not set), or batchlab has gone, every call does nothing. No call fails the training or blocks it
+ * (neither BATCHLAB_FD nor BATCHLAB_SOCKET is set), or batchlab has gone, every call does nothing. No call fails the
+ * training or blocks it
  * for more than BATCHLAB_MARKER_PATIENCE_MS, once until batchlab reads again; no memory is allocated. A batchlab_marker
  * is for one thread at a time.
  *
@@ -17,6 +18,9 @@
  *     batchlab_marker_done(&marker);
  *     batchlab_marker_close(&marker);
  *
+ * Where launchers of ranks (mpirun, srun, torchrun) start the program, only rank 0 speaks, or the one that
+ * BATCHLAB_RANK names; open the marker before MPI opens files of its own.
+ *
  * Under batchlab a program is ended with SIGTERM once enough was measured; it may simply die of it.
  *
  * Copyright the batchlab authors. SPDX-License-Identifier: Apache-2.0 */
@@ -28,12 +32,17 @@
 #endif
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,6 +62,7 @@ extern "C" {
 
 typedef struct batchlab_marker {
     int fd;      /* -1: nobody listens */
+    int own;     /* it was connected here, and is closed with the marker */
     int in_line; /* a line was broken off: the next one starts with a newline */
     int stuck;   /* the last line found no reader in time: the next one does not wait */
 } batchlab_marker;
@@ -66,20 +76,87 @@ BATCHLAB_MARKER_API int64_t batchlab_marker_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-BATCHLAB_MARKER_API void batchlab_marker_open(batchlab_marker *marker)
+/* A whole number from the environment, or `missing`. */
+BATCHLAB_MARKER_API long long batchlab_marker_env_(const char *name, long long missing)
 {
-    const char *text = getenv("BATCHLAB_FD");
+    const char *text = getenv(name);
     char *end = NULL;
-    long fd = text && *text ? strtol(text, &end, 10) : -1;
-    marker->fd = end && *end == '\0' && fd >= 0 && fd <= 1 << 20 ? (int)fd : -1;
-    marker->in_line = 0;
-    marker->stuck = 0;
+    long long value = text && *text ? strtoll(text, &end, 10) : -1;
+    return end && *end == '\0' && value >= 0 ? value : missing;
 }
 
-/* The descriptor is the process's: it is not closed. */
+/* The descriptor that batchlab gave, or -1: a launcher may have closed it, and another file may have its number now. */
+BATCHLAB_MARKER_API int batchlab_marker_inherited_(void)
+{
+    long long fd = batchlab_marker_env_("BATCHLAB_FD", -1), inode = batchlab_marker_env_("BATCHLAB_FD_INODE", -1);
+    struct stat at;
+    if (fd < 0 || fd > 1 << 20 || fstat((int)fd, &at) != 0)
+        return -1;
+    return inode < 0 || (S_ISSOCK(at.st_mode) && (long long)at.st_ino == inode) ? (int)fd : -1;
+}
+
+/* The number of this process among those of one training, as its launcher tells; 0 where none does. */
+BATCHLAB_MARKER_API long long batchlab_marker_rank_(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"};
+    size_t i;
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        long long rank = batchlab_marker_env_(names[i], -1);
+        if (rank >= 0)
+            return rank;
+    }
+    return 0;
+}
+
+/* A connection to the socket that BATCHLAB_SOCKET names, in the file system or ("@NAME") beside it. -1: nobody listens.
+ */
+BATCHLAB_MARKER_API int batchlab_marker_connect_(void)
+{
+    const char *name = getenv("BATCHLAB_SOCKET");
+    size_t n = name ? strlen(name) : 0;
+    struct sockaddr_un address;
+    int fd;
+    if (n < 2 || n >= sizeof address.sun_path || batchlab_marker_rank_() != batchlab_marker_env_("BATCHLAB_RANK", 0))
+        return -1;
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    memcpy(address.sun_path, name, n);
+    if (name[0] == '@')
+        address.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (fd < 0)
+        return -1;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, O_NONBLOCK); /* connecting waits for nobody either */
+    if (connect(fd, (const struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + (name[0] != '@'))) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+BATCHLAB_MARKER_API void batchlab_marker_open(batchlab_marker *marker)
+{
+    int saved_errno = errno;
+    marker->fd = batchlab_marker_inherited_();
+    marker->own = 0;
+    marker->in_line = 0;
+    marker->stuck = 0;
+    if (marker->fd < 0) {
+        marker->fd = batchlab_marker_connect_();
+        marker->own = marker->fd >= 0;
+    }
+    errno = saved_errno;
+}
+
+/* A descriptor that was inherited is the process's: it is not closed. */
 BATCHLAB_MARKER_API void batchlab_marker_close(batchlab_marker *marker)
 {
+    if (marker->own)
+        close(marker->fd);
     marker->fd = -1;
+    marker->own = 0;
 }
 
 BATCHLAB_MARKER_API int batchlab_marker_listening(const batchlab_marker *marker)
@@ -131,7 +208,7 @@ BATCHLAB_MARKER_API void batchlab_marker_send_(batchlab_marker *marker, const ch
             ready.events = POLLOUT;
             poll(&ready, 1, (int)((give_up_ns - now_ns) / 1000000) + 1);
         } else {
-            marker->fd = -1; /* nobody listens any more */
+            batchlab_marker_close(marker); /* nobody listens any more */
         }
     }
     marker->in_line = done > 0 ? done < n : marker->in_line;

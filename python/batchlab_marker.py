@@ -1,8 +1,9 @@
 """Tells batchlab what a training script is doing (marker protocol, version 1).
 
 One file, standard library only, Python 3.7 and later. Copy it beside your script or put it on PYTHONPATH.
-Where the script does not run under batchlab (BATCHLAB_FD is not set), or batchlab has gone, everything here does
-nothing; nothing here ever fails the training.
+Where the script does not run under batchlab (neither BATCHLAB_FD nor BATCHLAB_SOCKET is set), or batchlab has gone,
+everything here does nothing; nothing here ever fails the training. Where mpirun, srun or torchrun start the script
+several times, only rank 0 speaks, or the one that BATCHLAB_RANK names.
 
 The whole change to a script:
 
@@ -60,10 +61,13 @@ class Marker:
         self._stuck = False
         self._ready = False
         try:
-            self._fd = int(os.environ["BATCHLAB_FD"]) if fd is None else int(fd)
-            if stat.S_ISSOCK(os.fstat(self._fd).st_mode):
+            self._fd = _inherited() if fd is None else int(fd)
+            if self._fd is None:
+                self._socket = _connect()
+                self._fd = self._socket.fileno() if self._socket else None
+            elif stat.S_ISSOCK(os.fstat(self._fd).st_mode):
                 self._socket = socket.socket(fileno=os.dup(self._fd))
-        except (KeyError, ValueError, OverflowError, OSError):
+        except (ValueError, OverflowError, OSError):
             self._fd = None
         self._say(type="hello", version=VERSION, program=str(program), program_version=str(program_version),
                   precision=str(precision), ranks=int(ranks), batch=int(batch))
@@ -203,6 +207,48 @@ def track(loader, batch_size=None, synchronize=None):
     with Marker(batch=size) as marker:
         for batch in marker.track(loader, batch_size, synchronize):
             yield batch
+
+
+def _environment(name, missing):
+    """A whole number from the environment."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else missing
+
+
+def _inherited():
+    """The descriptor that batchlab gave, or None: a launcher may have closed it, and another file may have its number."""
+    fd, inode = _environment("BATCHLAB_FD", None), _environment("BATCHLAB_FD_INODE", None)
+    try:
+        at = os.fstat(fd) if fd is not None else None
+    except (OSError, OverflowError):
+        return None
+    if at is None or (inode is not None and not (stat.S_ISSOCK(at.st_mode) and at.st_ino == inode)):
+        return None
+    return fd
+
+
+def _rank():
+    """The number of this process among those of one training, as its launcher tells; 0 where none does."""
+    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"):
+        rank = _environment(name, None)
+        if rank is not None:
+            return rank
+    return 0
+
+
+def _connect():
+    """A connection to the socket that BATCHLAB_SOCKET names, or None."""
+    name = os.environ.get("BATCHLAB_SOCKET", "")
+    if len(name) < 2 or _rank() != _environment("BATCHLAB_RANK", 0):
+        return None
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.setblocking(False)
+        connection.connect("\0" + name[1:] if name[0] == "@" else name)
+    except (OSError, ValueError):
+        connection.close()
+        return None
+    return connection
 
 
 def _number(value):

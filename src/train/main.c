@@ -1,5 +1,4 @@
 /* batchlab-train: trains a model, says how it goes to people, and to the lab through the marker protocol. */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +22,7 @@ static void ask_to_stop(int number)
 /* One rank writes markers, logs and progress. */
 static void keep_quiet(bl_session *s)
 {
-    s->marker.fd = -1;
+    batchlab_marker_close(&s->marker);
     s->options.quiet = true;
     s->options.log = NULL;
     bl_log_init("batchlab-train", BL_LOG_QUIET);
@@ -67,10 +66,7 @@ int main(int argc, char **argv)
     bl_session s = {.stop = &stop}; /* speaker 0: the command line is everyone's */
     bl_error err = {0};
     bl_dist *dist = NULL;
-    batchlab_marker_open(&s.marker);
-    /* Launchers close what they do not know; what MPI opens next may then get the marker's number. */
-    if (s.marker.fd >= 0 && fcntl(s.marker.fd, F_GETFD) < 0)
-        batchlab_marker_close(&s.marker);
+    batchlab_marker_open(&s.marker); /* before MPI opens files, which may get the descriptor's number */
     int code = bl_dist_open(&dist, &err);
     if (code != BL_OK)
         return bl_log_error(&err);

@@ -15,14 +15,14 @@
 void bl_markers_init(bl_markers *markers)
 {
     *markers = (bl_markers){0};
-    bl_str_init(&markers->line);
+    bl_marker_stream_init(&markers->stream);
 }
 
 void bl_markers_clear(bl_markers *markers)
 {
     free(markers->steps);
     free(markers->noise);
-    bl_str_clear(&markers->line);
+    bl_marker_stream_clear(&markers->stream);
     bl_markers_init(markers);
 }
 
@@ -306,15 +306,15 @@ static json_t *parse_line(const char *line, size_t n)
     return object;
 }
 
-static void take_line(bl_markers *m)
+static void take_line(bl_markers *m, const bl_str *line)
 {
-    size_t n = m->line.len;
-    while (n > 0 && (m->line.data[n - 1] == '\r' || m->line.data[n - 1] == ' '))
+    size_t n = line->len;
+    while (n > 0 && (line->data[n - 1] == '\r' || line->data[n - 1] == ' '))
         n--;
     if (n == 0)
         return;
     m->n_lines++;
-    json_t *object = parse_line(m->line.data, n);
+    json_t *object = parse_line(line->data, n);
     const char *type = json_string_value(json_object_get(object, "type"));
     size_t i = 0;
     while (type && i < BL_ARRAY_LEN(types) && strcmp(types[i].type, type) != 0)
@@ -330,50 +330,72 @@ static void take_line(bl_markers *m)
     json_decref(object);
 }
 
-static void end_line(bl_markers *m)
+static void end_line(bl_marker_stream *stream, bl_markers *m)
 {
-    if (m->skipping) {
+    if (stream->skipping) {
         m->n_lines++;
         m->n_malformed++;
     } else {
-        take_line(m);
+        take_line(m, &stream->line);
     }
-    m->skipping = false;
-    bl_str_reset(&m->line);
+    stream->skipping = false;
+    bl_str_reset(&stream->line);
 }
 
-static void extend_line(bl_markers *m, const char *bytes, size_t n)
+static void extend_line(bl_marker_stream *stream, bl_markers *m, const char *bytes, size_t n)
 {
-    if (m->skipping)
+    if (stream->skipping)
         return;
-    if (n > BL_MARKER_LINE_MAX_B - m->line.len) {
-        m->skipping = true;
+    if (n > BL_MARKER_LINE_MAX_B - stream->line.len) {
+        stream->skipping = true;
         return;
     }
-    bl_str_append_n(&m->line, bytes, n);
-    if (m->line.failed) {
+    bl_str_append_n(&stream->line, bytes, n);
+    if (stream->line.failed) {
         m->failed = true;
-        m->skipping = true;
-        m->line.failed = false;
+        stream->skipping = true;
+        stream->line.failed = false;
     }
 }
 
-void bl_markers_feed(bl_markers *markers, const char *bytes, size_t n)
+void bl_marker_stream_init(bl_marker_stream *stream)
+{
+    bl_str_init(&stream->line);
+    stream->skipping = false;
+}
+
+void bl_marker_stream_clear(bl_marker_stream *stream)
+{
+    bl_str_clear(&stream->line);
+    stream->skipping = false;
+}
+
+void bl_marker_stream_feed(bl_marker_stream *stream, bl_markers *markers, const char *bytes, size_t n)
 {
     while (n > 0) {
         const char *newline = memchr(bytes, '\n', n);
         size_t piece = newline ? (size_t)(newline - bytes) : n;
-        extend_line(markers, bytes, piece);
+        extend_line(stream, markers, bytes, piece);
         if (!newline)
             return;
-        end_line(markers);
+        end_line(stream, markers);
         bytes = newline + 1;
         n -= piece + 1;
     }
 }
 
+void bl_marker_stream_end(bl_marker_stream *stream, bl_markers *markers)
+{
+    if (stream->line.len > 0 || stream->skipping)
+        end_line(stream, markers);
+}
+
+void bl_markers_feed(bl_markers *markers, const char *bytes, size_t n)
+{
+    bl_marker_stream_feed(&markers->stream, markers, bytes, n);
+}
+
 void bl_markers_end(bl_markers *markers)
 {
-    if (markers->line.len > 0 || markers->skipping)
-        end_line(markers);
+    bl_marker_stream_end(&markers->stream, markers);
 }

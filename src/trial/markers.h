@@ -44,6 +44,12 @@ typedef struct bl_marker_noise {
 #define BL_MARKER_KINDS_MAX 32
 #define BL_MARKER_NOISE_MAX 100000 /* kept; further ones are counted as ignored */
 
+/* One of the streams that markers come on. */
+typedef struct bl_marker_stream {
+    bl_str line;   /* an unfinished line */
+    bool skipping; /* the rest of a line that was too long */
+} bl_marker_stream;
+
 typedef struct bl_markers {
     bool any; /* at least one valid line came */
     bool hello, ready, done, oom;
@@ -66,15 +72,20 @@ typedef struct bl_markers {
     bool failed; /* memory ran out: steps after that are missing */
 
     int64_t last_ns; /* where the next step's time counts from, 0 unknown */
-    bl_str line;     /* an unfinished line */
-    bool skipping;   /* the rest of a line that was too long */
+    bl_marker_stream stream;
 } bl_markers;
 
 void bl_markers_init(bl_markers *markers);
 void bl_markers_clear(bl_markers *markers);
-/* Takes the next n bytes of the stream, in pieces of any size. */
+/* Takes the next n bytes of its stream, in pieces of any size. */
 void bl_markers_feed(bl_markers *markers, const char *bytes, size_t n);
 /* The stream ended: a last line without newline counts. */
 void bl_markers_end(bl_markers *markers);
+
+/* The same for a further stream into the same markers: lines of several are taken as each of them ends. */
+void bl_marker_stream_init(bl_marker_stream *stream);
+void bl_marker_stream_clear(bl_marker_stream *stream);
+void bl_marker_stream_feed(bl_marker_stream *stream, bl_markers *markers, const char *bytes, size_t n);
+void bl_marker_stream_end(bl_marker_stream *stream, bl_markers *markers);
 
 #endif

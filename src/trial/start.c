@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -44,7 +45,8 @@ static bool lacks_term(const bl_trial_spec *spec)
 
 static bool is_overridden(const bl_trial_spec *spec, const char *assignment)
 {
-    static const char *const ours[] = {"BATCHLAB_FD", "BATCHLAB_BATCH", "BATCHLAB_TRIAL", "PYTHONUNBUFFERED"};
+    static const char *const ours[] = {"BATCHLAB_FD",    "BATCHLAB_FD_INODE", "BATCHLAB_SOCKET",
+                                       "BATCHLAB_BATCH", "BATCHLAB_TRIAL",    "PYTHONUNBUFFERED"};
     for (size_t i = 0; i < BL_ARRAY_LEN(ours); i++)
         if (has_name(assignment, ours[i]))
             return true;
@@ -61,6 +63,27 @@ static void append_string(bl_str *out, const char *text)
     bl_str_append_n(out, text, strlen(text) + 1);
 }
 
+/* Where the markers go. The inode tells the descriptor from another file that got its number after a launcher of ranks
+ * had closed it. */
+static void append_marker_channels(const bl_marker_socket *socket, int marker_fd, bl_str *out, uint32_t *count)
+{
+    char text[128];
+    struct stat at;
+    snprintf(text, sizeof text, "BATCHLAB_FD=%d", BL_SPAWN_MARKER_FD);
+    append_string(out, text);
+    ++*count;
+    if (fstat(marker_fd, &at) == 0) {
+        snprintf(text, sizeof text, "BATCHLAB_FD_INODE=%ju", (uintmax_t)at.st_ino);
+        append_string(out, text);
+        ++*count;
+    }
+    if (socket->name[0]) {
+        snprintf(text, sizeof text, "BATCHLAB_SOCKET=%s", socket->name);
+        append_string(out, text);
+        ++*count;
+    }
+}
+
 static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t *count)
 {
     for (char **e = environ; *e; e++)
@@ -71,8 +94,6 @@ static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t 
     for (size_t i = 0; spec->env && spec->env[i]; i++, ++*count)
         append_string(out, spec->env[i]);
     char text[64];
-    snprintf(text, sizeof text, "BATCHLAB_FD=%d", BL_SPAWN_MARKER_FD);
-    append_string(out, text);
     if (spec->batch > 0) {
         snprintf(text, sizeof text, "BATCHLAB_BATCH=%" PRId64, spec->batch);
         append_string(out, text);
@@ -85,16 +106,18 @@ static void append_environment(const bl_trial_spec *spec, bl_str *out, uint32_t 
         ++*count;
     }
     append_string(out, "PYTHONUNBUFFERED=1"); /* else Python keeps a pipe's output back until it is much */
-    *count += 3;
+    *count += 2;
 }
 
 /* Returns a memory file, or -1 with the error set. */
-static int make_spec_file(const bl_trial_spec *spec, const bl_room *room, bl_wire_start *start, bl_error *err)
+static int make_spec_file(const bl_trial_spec *spec, const bl_room *room, const bl_marker_socket *socket, int marker_fd,
+                          bl_wire_start *start, bl_error *err)
 {
     bl_str text;
     bl_str_init(&text);
     for (size_t i = 0; spec->argv[i]; i++, start->n_argv++)
         append_string(&text, spec->argv[i]);
+    append_marker_channels(socket, marker_fd, &text, &start->n_env);
     append_environment(spec, &text, &start->n_env);
     append_string(&text, spec->cwd ? spec->cwd : "");
     append_string(&text, room->group.path);
@@ -240,14 +263,14 @@ static int make_channels(bool pty, int *markers, int *output, bl_error *err)
     return BL_OK;
 }
 
-int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, const bl_room *room, bl_started *out,
-                   bl_error *err)
+int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, const bl_room *room,
+                   const bl_marker_socket *socket, bl_started *out, bl_error *err)
 {
     int markers[2] = {-1, -1}, output[2] = {-1, -1};
     bl_wire_start packet = {.kind = BL_WIRE_START, .limit_b = bl_room_held_by_launcher_b(room)};
     int file = -1;
     int code = make_channels(spec->pty, markers, output, err);
-    if (code == BL_OK && (file = make_spec_file(spec, room, &packet, err)) < 0)
+    if (code == BL_OK && (file = make_spec_file(spec, room, socket, markers[1], &packet, err)) < 0)
         code = BL_ERR_ENV;
     if (code == BL_OK) {
         int fds[BL_WIRE_FDS];

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "trial/marker_socket.h"
 #include "trial/room.h"
 #include "trial/trial.h"
 
@@ -13,9 +14,9 @@ typedef struct bl_started {
     int64_t started_ns, started_wall_ns;
 } bl_started;
 
-/* BL_ERR_ENV where the command cannot be run, with the reason in words. */
-int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, const bl_room *room, bl_started *out,
-                   bl_error *err);
+/* `socket` is open. BL_ERR_ENV where the command cannot be run, with the reason in words. */
+int bl_start_trial(const bl_launcher *launcher, const bl_trial_spec *spec, const bl_room *room,
+                   const bl_marker_socket *socket, bl_started *out, bl_error *err);
 /* The launcher's next packet. 0 where it has gone. */
 ssize_t bl_start_receive(const bl_launcher *launcher, void *packet, size_t size);
 /* Sets the error that says so. */

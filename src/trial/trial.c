@@ -31,8 +31,9 @@ typedef struct run {
     bl_launcher *launcher;
     const bl_trial_spec *spec;
     bl_trial_result *result;
-    int markers, output; /* read ends; -1 once at their end */
-    bl_str tail;         /* up to twice BL_OUTPUT_TAIL_B, cut back now and then */
+    int markers, output;     /* read ends; -1 once at their end */
+    bl_marker_socket socket; /* markers of processes that did not inherit the other end */
+    bl_str tail;             /* up to twice BL_OUTPUT_TAIL_B, cut back now and then */
     end_cause cause;
     int64_t kill_ns; /* when SIGTERM's grace ends, 0 before it was sent */
     bool killed;
@@ -164,15 +165,18 @@ static void note_steps(run *r, int64_t n_before)
 
 static int run_once(run *r, bl_error *err)
 {
-    struct pollfd fds[] = {{.fd = r->launcher->socket, .events = POLLIN},
-                           {.fd = r->markers, .events = POLLIN},
-                           {.fd = r->output, .events = POLLIN}};
-    if (poll(fds, BL_ARRAY_LEN(fds), POLL_MS) < 0 && errno != EINTR)
+    struct pollfd fds[3 + BL_MARKER_SOCKET_POLLS] = {{.fd = r->launcher->socket, .events = POLLIN},
+                                                     {.fd = r->markers, .events = POLLIN},
+                                                     {.fd = r->output, .events = POLLIN}};
+    size_t n_named = bl_marker_socket_polls(&r->socket, fds + 3);
+    if (poll(fds, 3 + n_named, POLL_MS) < 0 && errno != EINTR)
         return BL_FAIL(err, BL_ERR_IO, "waiting for the trial failed: %s", strerror(errno));
     int64_t steps_before = r->result->steps_done;
     int64_t turn_b = r->result->output_b;
     if (fds[1].revents)
         read_some(r, &r->markers, true);
+    if (bl_marker_socket_serve(&r->socket, &r->result->markers))
+        r->heard_ns = bl_clock_ns();
     if (fds[2].revents)
         read_some(r, &r->output, false);
     if (fds[0].revents) {
@@ -203,6 +207,8 @@ static void drain(run *r)
         read_some(r, &r->markers, true);
     for (fd.fd = r->output; fd.fd >= 0 && poll(&fd, 1, 0) > 0; fd.fd = r->output)
         read_some(r, &r->output, false);
+    while (bl_marker_socket_serve(&r->socket, &r->result->markers))
+        ;
     bl_markers_end(&r->result->markers);
     if (!r->result->markers.any)
         bl_progress_end(&r->result->progress);
@@ -312,7 +318,8 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
     bl_started started = {.markers = -1, .output = -1};
     bl_oom_events_read("", &r.oom_before);
     bl_room_begin(launcher, spec->memory_limit_b, &r.room);
-    int code = bl_start_trial(launcher, spec, &r.room, &started, err);
+    bl_marker_socket_open(&r.socket);
+    int code = bl_start_trial(launcher, spec, &r.room, &r.socket, &started, err);
     r.markers = started.markers;
     r.output = started.output;
     result->started_ns = started.started_ns;
@@ -333,6 +340,7 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
     }
     bl_start_close_fd(&r.markers);
     bl_start_close_fd(&r.output);
+    bl_marker_socket_close(&r.socket);
     bl_str_clear(&r.tail);
     return code;
 }

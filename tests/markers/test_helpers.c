@@ -111,6 +111,7 @@ static int run_with_fd(const char *fd_value, const char *command)
             setenv("BATCHLAB_FD", fd_value, 1);
         else
             unsetenv("BATCHLAB_FD");
+        unsetenv("BATCHLAB_SOCKET");
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
