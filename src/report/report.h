@@ -27,7 +27,7 @@ void bl_report_noise(const bl_analysis *analysis, const bl_report_style *style, 
 /* Settings, environment and every trial, for people. */
 void bl_report_details(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 
-#define BL_REPORT_JSON_VERSION 1
+#define BL_REPORT_JSON_VERSION 2
 
 /* docs/schema/experiment.json describes it. One object: settings, environment, cases with figures, the powers of two,
  * trials, and their raw steps where `with_steps`. Missing values are null. Ends with a newline. */

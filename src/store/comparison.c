@@ -5,8 +5,8 @@
 
 static int write_confirms(bl_store *store, int64_t id, int64_t sweep_id, const char *doing, bl_error *err)
 {
-    sqlite3_stmt *s =
-        bl_store_prepare(store, "INSERT INTO confirmation (experiment_id, sweep_id) VALUES (?1, ?2)", doing, err);
+    sqlite3_stmt *s = bl_store_prepare(
+        store, "INSERT OR IGNORE INTO confirmation (experiment_id, sweep_id) VALUES (?1, ?2)", doing, err);
     if (!s)
         return BL_ERR_IO;
     sqlite3_bind_int64(s, 1, id);
@@ -109,6 +109,37 @@ int bl_store_confirmation(bl_store *store, int64_t sweep_id, int64_t *id, bl_err
                             err);
 }
 
+/* The key of the experiment with this number; 0: none. */
+static int read_key(bl_store *store, int64_t id, bl_experiment_key *out, bl_error *err)
+{
+    *out = (bl_experiment_key){0};
+    if (id == 0)
+        return BL_OK;
+    sqlite3_stmt *s = bl_store_prepare(store, "SELECT created_ns, seed FROM experiment WHERE id = ?1", "reading", err);
+    if (!s)
+        return BL_ERR_IO;
+    sqlite3_bind_int64(s, 1, id);
+    int rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW)
+        *out = (bl_experiment_key){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
+    sqlite3_finalize(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? BL_OK : bl_store_error(store, rc, "reading", err);
+}
+
+int bl_store_read_confirmed_by(bl_store *store, int64_t id, bl_experiment_key *out, bl_error *err)
+{
+    int64_t by = 0;
+    int code = bl_store_confirmation(store, id, &by, err);
+    return code == BL_OK ? read_key(store, by, out, err) : code;
+}
+
+int bl_store_link_confirmation(bl_store *store, int64_t id, int64_t sweep_id, bl_error *err)
+{
+    static const char doing[] = "linking a confirmation to its sweep";
+    int code = bl_store_exec(store, bl_store_comparison_tables, doing, err);
+    return code == BL_OK ? write_confirms(store, id, sweep_id, doing, err) : code;
+}
+
 int bl_store_read_comparison(bl_store *store, int64_t id, bl_arena *arena, bl_comparison *out, bl_error *err)
 {
     *out = (bl_comparison){.confidence = NAN, .budget_s = NAN};
@@ -125,6 +156,8 @@ int bl_store_read_comparison(bl_store *store, int64_t id, bl_arena *arena, bl_co
     if (code == BL_OK)
         code = ask_confirmation(store, "SELECT sweep_id FROM confirmation WHERE experiment_id = ?1", id, &out->confirms,
                                 err);
+    if (code == BL_OK)
+        code = read_key(store, out->confirms, &out->confirms_key, err);
     if (code == BL_OK)
         code = ask(store, "SELECT count(*) FROM comparison_pair WHERE experiment_id = ?1", id, &n, &found, err);
     return code == BL_OK && n > 0 ? read_pairs(store, id, arena, (size_t)n, out, err) : code;

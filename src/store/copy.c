@@ -35,6 +35,41 @@ static int put_state(bl_store *store, int64_t id, const bl_experiment *e, bl_err
     return bl_store_run(store, s, doing, err);
 }
 
+/* The newest, should there be several; *id is 0 where it is not there. */
+static int find(bl_store *store, const bl_experiment_key *key, int64_t *id, bl_error *err)
+{
+    static const char doing[] = "looking for the experiment";
+    *id = 0;
+    if (key->created_ns == 0)
+        return BL_OK;
+    sqlite3_stmt *s =
+        bl_store_prepare(store, "SELECT max(id) FROM experiment WHERE created_ns = ?1 AND seed = ?2", doing, err);
+    if (!s)
+        return BL_ERR_IO;
+    sqlite3_bind_int64(s, 1, key->created_ns);
+    sqlite3_bind_int64(s, 2, key->seed);
+    int rc = sqlite3_step(s), code = BL_OK;
+    *id = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = bl_store_error(store, rc, doing, err);
+    sqlite3_finalize(s);
+    return code;
+}
+
+/* Whichever of a sweep and its confirmation comes second finds the other, if it is there. */
+static int link(bl_store *store, const bl_experiment *e, int64_t id, bl_error *err)
+{
+    int64_t sweep = 0, confirmation = 0;
+    int code = e->comparison.n_pairs > 0 ? find(store, &e->comparison.confirms_key, &sweep, err) : BL_OK;
+    if (code == BL_OK && sweep > 0 && sweep != id)
+        code = bl_store_link_confirmation(store, id, sweep, err);
+    if (code == BL_OK)
+        code = find(store, &e->confirmed_by, &confirmation, err);
+    if (code == BL_OK && confirmation > 0 && confirmation != id)
+        code = bl_store_link_confirmation(store, confirmation, id, err);
+    return code;
+}
+
 static int put(bl_store *store, const bl_experiment *e, int64_t *id, bl_error *err)
 {
     bl_experiment begun = *e;
@@ -44,6 +79,8 @@ static int put(bl_store *store, const bl_experiment *e, int64_t *id, bl_error *e
         code = put_environment(store, *id, &e->environment, err);
     for (size_t i = 0; code == BL_OK && i < e->n_trials; i++)
         code = bl_store_add_trial(store, *id, &e->trials[i], NULL, err);
+    if (code == BL_OK)
+        code = link(store, e, *id, err);
     return code == BL_OK ? put_state(store, *id, e, err) : code;
 }
 
@@ -51,24 +88,6 @@ int bl_store_put(bl_store *store, const bl_experiment *e, int64_t *id, bl_error 
 {
     int code = bl_store_begin_write(store, "storing the experiment", err);
     return code == BL_OK ? bl_store_finish_write(store, put(store, e, id, err), "storing the experiment", err) : code;
-}
-
-/* *id stays 0 where it is not there. */
-static int find(bl_store *store, const bl_experiment *e, int64_t *id, bl_error *err)
-{
-    static const char doing[] = "looking for the experiment";
-    sqlite3_stmt *s =
-        bl_store_prepare(store, "SELECT id FROM experiment WHERE created_ns = ?1 AND seed = ?2", doing, err);
-    if (!s)
-        return BL_ERR_IO;
-    sqlite3_bind_int64(s, 1, e->created_ns);
-    sqlite3_bind_int64(s, 2, e->seed);
-    int rc = sqlite3_step(s), code = BL_OK;
-    *id = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = bl_store_error(store, rc, doing, err);
-    sqlite3_finalize(s);
-    return code;
 }
 
 static bool same_trial(const bl_trial_record *a, const bl_trial_record *b)
@@ -104,6 +123,8 @@ static int extend(bl_store *store, const bl_experiment *e, int64_t id, bl_store_
         code = bl_store_add_trial(store, id, &e->trials[i], NULL, err);
     if (code == BL_OK && *what == BL_STORE_EXTENDED)
         code = put_state(store, id, e, err);
+    if (code == BL_OK)
+        code = link(store, e, id, err);
     bl_arena_clear(&arena);
     return code;
 }
@@ -114,7 +135,7 @@ int bl_store_merge(bl_store *store, const bl_experiment *e, int64_t *id, bl_stor
     int code = bl_store_begin_write(store, doing, err);
     if (code != BL_OK)
         return code;
-    code = find(store, e, id, err);
+    code = find(store, &(bl_experiment_key){e->created_ns, e->seed}, id, err);
     *what = BL_STORE_ADDED;
     if (code == BL_OK)
         code = *id > 0 ? extend(store, e, *id, what, err) : put(store, e, id, err);

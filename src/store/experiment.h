@@ -126,13 +126,19 @@ typedef struct bl_stored_pair {
     size_t a, b; /* cases: b is judged against a */
 } bl_stored_pair;
 
+/* What an experiment is known by in every database; created_ns 0: none. */
+typedef struct bl_experiment_key {
+    int64_t created_ns, seed;
+} bl_experiment_key;
+
 /* What a comparison judges; n_pairs = 0: the experiment is none. */
 typedef struct bl_comparison {
     double confidence; /* 0.95, over all looks and pairs */
     double budget_s;   /* of measuring; NaN where there is none */
     bl_stored_pair *pairs;
     size_t n_pairs;
-    int64_t confirms; /* the sweep whose best case each pair sets another against; 0: none */
+    int64_t confirms;               /* the sweep whose best case each pair sets another against; 0: none */
+    bl_experiment_key confirms_key; /* the same one; read, and used where a whole experiment is copied */
 } bl_comparison;
 
 typedef struct bl_experiment {
@@ -156,6 +162,7 @@ typedef struct bl_experiment {
     bl_stored_factor *factors; /* the first is "batch"; cases are their product, the first varying slowest */
     size_t n_factors;
     bl_comparison comparison;
+    bl_experiment_key confirmed_by; /* the newest comparison that confirms this sweep; as confirms_key */
     bl_environment environment;
     bl_trial_record *trials; /* in the order they ran, interrupted ones included */
     size_t n_trials;

@@ -35,6 +35,9 @@ int bl_store_upgrade(bl_store *store, bl_error *err);
 /* Inside the transaction of bl_store_begin; nothing where the experiment is no comparison. */
 int bl_store_write_comparison(bl_store *store, int64_t id, const bl_comparison *comparison, bl_error *err);
 int bl_store_read_comparison(bl_store *store, int64_t id, bl_arena *arena, bl_comparison *out, bl_error *err);
+/* The newest comparison that confirms this sweep, and a link that may be there already. */
+int bl_store_read_confirmed_by(bl_store *store, int64_t id, bl_experiment_key *out, bl_error *err);
+int bl_store_link_confirmation(bl_store *store, int64_t id, int64_t sweep_id, bl_error *err);
 
 /* Inside the transaction of bl_store_add_trial; nothing where the trial measured none. */
 int bl_store_write_noise(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);

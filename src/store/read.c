@@ -339,6 +339,8 @@ int bl_store_load(bl_store *store, int64_t id, bool with_steps, bl_arena *arena,
     read_trials(&r, id, with_steps, out);
     if (r.code == BL_OK)
         r.code = bl_store_read_comparison(store, id, arena, &out->comparison, err);
+    if (r.code == BL_OK)
+        r.code = bl_store_read_confirmed_by(store, id, &out->confirmed_by, err);
     return bl_store_finish_write(store, r.code, reading, err);
 }
 

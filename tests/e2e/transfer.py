@@ -4,10 +4,24 @@ what makes no sense is refused with a reason and leaves nothing behind."""
 import csv
 import json
 import os
+import sys
 import unittest
 
 from lab_case import LabCase, ROOT, main
 
+METRICS = '''
+import os, sys, time
+sys.path.insert(0, os.path.join(os.environ['BATCHLAB_SOURCE_ROOT'], 'python'))
+from batchlab_marker import Marker
+batch = int(sys.argv[1])
+with Marker(program='metrics.py', batch=batch) as marker:
+    marker.ready()
+    for i in range(8):
+        time.sleep(0.0001 * batch * (1 + 2 * (batch == 16)))
+        marker.step(batch, loss=1 / (i + 1))
+    marker.metric('top1', 0.5)
+    marker.noise(1, 11, 17, 2.5)
+'''
 RESULTS = os.path.join(ROOT, 'docs', 'results')
 
 
@@ -22,9 +36,9 @@ class Transfer(LabCase):
         """Two exports of one experiment, numbers apart that a database gives."""
         for export in (a, b):
             export['experiment'].pop('id')
-            for part in export['trials'] + export['cases']:
-                part.pop('id', None)
-                part.pop('telemetry')  # not read from JSON
+            for part in export['trials'] + [export['confirmation'] or {}]:
+                for name in ('id', 'experiment', 'of'):
+                    part.pop(name, None)
         self.assertEqual(a, b)
 
     def test_json_comes_in_as_it_went_out(self):
@@ -42,6 +56,65 @@ class Transfer(LabCase):
         self.lab('export', '1', '--format', 'json', '--db', 'compare.db', '-o', 'compare.json')
         self.lab('import', 'compare.json', '--db', 'other.db')
         self.same(self.export_of('1', 'compare.db'), self.export_of('3', 'other.db'))
+
+    def look_at_a_sweep(self):
+        """Measures one with telemetry, metrics that were told at a moment, and noise."""
+        stub = os.path.join(os.environ['BATCHLAB_BUILD_ROOT'], 'tests', 'telemetry', 'libstub_nvml_present.so')
+        self.env.update(BATCHLAB_NVML=stub)
+        trainer = self.write('metrics.py', METRICS)
+        self.lab('sweep', '-q', '-b', '15,16', '-n', '6', '--telemetry', '100Hz', '--', sys.executable, trainer, '{batch}')
+        sweep = self.export_of('1')
+        self.assertEqual(set(sweep['trials'][0]['metric_times_ns']), {'top1'})
+        self.assertTrue(any(s['counter'] and s['values'] for s in sweep['trials'][0]['telemetry']['series']))
+        return sweep
+
+    def confirm(self):
+        """Exports of the sweep and of its confirmation."""
+        self.lab('compare', '-q', '--confirm', '1', '--margin', '50%', '--telemetry', 'off')
+        sweep, confirmation = self.export_of('1'), self.export_of('2')
+        for e, link in ((sweep, confirmation['experiment']['comparison']['confirms']),
+                        (confirmation, sweep['experiment']['confirmed_by'])):
+            self.assertEqual(link, {k: e['experiment'][k] for k in ('created_ns', 'seed')})
+        return sweep, confirmation
+
+    def test_nothing_is_lost_on_the_way(self):
+        """Out, in, out again: equal, telemetry and moments and the link of a confirmation too; likewise a merge; in either order."""
+        self.look_at_a_sweep()
+        sweep, confirmation = self.confirm()
+        for number in ('1', '2'):
+            self.lab('export', number, '--format', 'json', '-o', f'{number}.json')
+        for db, order in (('forth.db', ('1', '2')), ('back.db', ('2', '1'))):
+            for at, number in enumerate(order, 1):
+                self.lab('import', f'{number}.json', '--db', db)
+            for at, number in enumerate(order, 1):
+                again = self.export_of(str(at), db)
+                self.same(json.loads(json.dumps(sweep if number == '1' else confirmation)), again)
+            at = str(order.index('1') + 1)
+            self.assertIn('(Experiment', self.lab('show', at, '--db', db)[0])
+        self.lab('merge', 'all.db', 'batchlab.db')
+        self.same(json.loads(json.dumps(sweep)), self.export_of('1', 'all.db'))
+        self.same(json.loads(json.dumps(confirmation)), self.export_of('2', 'all.db'))
+        # A sweep alone has no link; its confirmation brings it.
+        self.lab('import', '1.json', '--db', 'alone.db')
+        self.assertIsNone(self.export_of('1', 'alone.db')['experiment']['confirmed_by'])
+        self.lab('merge', 'alone.db', 'batchlab.db')
+        self.assertEqual(self.export_of('1', 'alone.db')['experiment']['confirmed_by'], sweep['experiment']['confirmed_by'])
+
+    def test_the_first_format_is_still_read(self):
+        """Without what the second one added: no moments, no links; which series count up is known by their names."""
+        sweep = self.look_at_a_sweep()
+        old = json.loads(json.dumps(sweep))
+        old['format_version'] = 1
+        del old['experiment']['confirmed_by']
+        for trial in old['trials']:
+            del trial['metric_times_ns']
+            for series in trial['telemetry']['series']:
+                del series['counter']
+        self.lab('import', self.write('old.json', json.dumps(old)), '--db', 'old.db')
+        new = self.export_of('1', 'old.db')
+        for trial in sweep['trials']:
+            trial['metric_times_ns'] = {}
+        self.same(sweep, new)
 
     def test_a_merge_adds_extends_and_repeats_nothing(self):
         self.sweep(db='a.db')
@@ -166,7 +239,15 @@ class Transfer(LabCase):
         def experiment(**what):
             return lambda e: e['experiment'].update(what)
         refused(lambda e: e.update(format='other'), '"format"')
-        refused(lambda e: e.update(format_version=2), '"format_version"')
+        def look(**what):
+            return lambda e: e['trials'][1]['telemetry'].update(what)
+        refused(look(looks_ns=[2, 1]), 'trial 2: "looks_ns"')
+        refused(look(looks_ns=[1]), 'trial 2: "values" are not one a look')
+        refused(look(pace_hz=None), 'trial 2: "pace_hz, cost_s" are missing')
+        refused(lambda e: e['trials'][1]['telemetry']['series'][0].pop('counter'), 'trial 2: "counter" is missing')
+        refused(trial(metric_times_ns={'m': 'noon'}, metrics={'m': 1}), 'trial 2: "m" is no whole number')
+        refused(experiment(confirmed_by={'created_ns': 0, 'seed': 0}), '"created_ns"')
+        refused(lambda e: e.update(format_version=3), '"format_version"')
         refused(experiment(factors=[]), 'factors')
         refused(experiment(factors=[{'name': 'b', 'values': ['1']}]), 'not batch')
         refused(experiment(factors=[{'name': 'batch', 'values': [str(i) for i in range(5000)]}]), 'no case, or more')
