@@ -141,6 +141,10 @@ json_t *bl_json_trial(const bl_analysis *a, size_t i, bool with_steps)
     bl_json_set(o, "metric_times_ns", times(t->metrics, t->n_metrics));
     if (t->n_noise > 0)
         bl_json_set(o, "gradient_noise", noise(t));
+    if (t->node) {
+        bl_json_set(o, "node", bl_json_text(t->node));
+        bl_json_set(o, "job_step", bl_json_text(t->job_step));
+    }
     bl_json_set(o, "n_steps", json_integer((json_int_t)t->n_steps));
     if (with_steps) {
         bl_json_set(o, "steps", steps(t));

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "report/confirmation.h"
 #include "report/format.h"
+#include "report/levels.h"
 #include "report/warnings.h"
 #include "stats/steady.h"
 
@@ -285,6 +286,7 @@ void bl_report_text(const bl_analysis *a, const bl_report_style *style, bl_str *
     if (out->len > before)
         bl_str_append_c(out, '\n');
     bl_report_notes(a, style, out);
+    bl_report_nodes(a, style, out);
     bl_report_noise(a, style, out);
     bl_report_telemetry(a, style, out);
 }
@@ -355,10 +357,10 @@ void bl_report_details(const bl_analysis *a, const bl_report_style *style, bl_st
         detail(out, item->name, item->value ? item->value : text);
     }
     bl_str_append(out, "\nTrials, in the order they ran\n");
+    static const char *const headings[] = {"block", "case",        "node",    "ms/sample", "wall s",
+                                           "CPU s", "peak memory", "outcome", ""};
     bl_grid grid;
-    bl_grid_init(&grid, 8, "rlrrrrll");
-    static const char *const headings[] = {"block", "case",        "ms/sample", "wall s",
-                                           "CPU s", "peak memory", "outcome",   ""};
+    bl_grid_init(&grid, BL_ARRAY_LEN(headings), "rllrrrrll");
     for (size_t i = 0; i < BL_ARRAY_LEN(headings); i++)
         bl_grid_add(&grid, headings[i]);
     for (size_t i = 0; i < e->n_trials; i++) {
@@ -367,6 +369,11 @@ void bl_report_details(const bl_analysis *a, const bl_report_style *style, bl_st
         snprintf(cell, sizeof cell, "%zu", t->block + 1);
         bl_grid_add(&grid, cell);
         bl_grid_add(&grid, t->case_index < a->n_cases ? a->cases[t->case_index].label : "?");
+        bl_str node;
+        bl_str_init(&node);
+        bl_format_clean(t->node ? t->node : "", 40, &node);
+        bl_grid_add(&grid, bl_str_text(&node));
+        bl_str_clear(&node);
         bl_format_number(1000 * a->trials[i].seconds, cell, sizeof cell);
         bl_grid_add(&grid, a->per_run ? "" : cell);
         bl_format_number(t->wall_s, cell, sizeof cell);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "report/levels.h"
 #include "stats/dist.h"
 #include "stats/fit.h"
 #include "stats/tests.h"
@@ -20,49 +21,18 @@
 /* Everything that more than one warning looks at. */
 typedef struct view {
     const bl_analysis *a;
-    size_t n_blocks;  /* up to the last with a figure */
-    size_t n_cases;   /* with a figure */
-    double *residual; /* (case, block): ln of the figure less what case and block have in common; NaN */
-    double *level;    /* (block): the blocks' own level; NaN where fewer than half of the cases have a figure */
+    bl_levels levels;
+    bl_nodes nodes;
 } view;
-
-static int warn(bl_strv *out, const char *text, bl_error *err)
-{
-    return bl_strv_push(out, text) == BL_OK ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for the warnings");
-}
 
 static double log_figure(const bl_analysis *a, size_t c, size_t b)
 {
     return log(a->seconds[c * a->n_blocks + b]);
 }
 
-/* Case means first, then block means of what is left: exact for complete blocks, close enough for others. */
-static void fill_view(view *v)
+static int warn(bl_strv *out, const char *text, bl_error *err)
 {
-    const bl_analysis *a = v->a;
-    for (size_t c = 0; c < a->n_cases; c++) {
-        double sum = 0, n = 0;
-        v->n_cases += a->cases[c].n_with_figure > 0;
-        for (size_t b = 0; b < a->n_blocks; b++)
-            if (!isnan(log_figure(a, c, b))) {
-                sum += log_figure(a, c, b);
-                n++;
-                v->n_blocks = b + 1 > v->n_blocks ? b + 1 : v->n_blocks;
-            }
-        for (size_t b = 0; b < a->n_blocks; b++)
-            v->residual[c * a->n_blocks + b] = log_figure(a, c, b) - sum / n;
-    }
-    for (size_t b = 0; b < a->n_blocks; b++) {
-        double sum = 0, n = 0;
-        for (size_t c = 0; c < a->n_cases; c++)
-            if (!isnan(v->residual[c * a->n_blocks + b])) {
-                sum += v->residual[c * a->n_blocks + b];
-                n++;
-            }
-        v->level[b] = 2 * n >= (double)v->n_cases && n > 0 ? sum / n : NAN;
-        for (size_t c = 0; c < a->n_cases; c++)
-            v->residual[c * a->n_blocks + b] -= sum / n;
-    }
+    return bl_strv_push(out, text) == BL_OK ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for the warnings");
 }
 
 /* Two-sided p of Mann & Kendall's test for a trend, without ties. */
@@ -80,10 +50,11 @@ static double trend_p(const double *y, size_t n)
 static int warn_of_drift(const view *v, double *x, double *y, bl_strv *out, bl_error *err)
 {
     size_t n = 0;
-    for (size_t b = 0; b < v->n_blocks; b++)
-        if (!isnan(v->level[b])) {
+    for (size_t b = 0; b < v->levels.n_blocks; b++)
+        if (!isnan(v->levels.level[b])) {
+            size_t node = v->nodes.of_block[b]; /* a slower node that took over is no drift */
             x[n] = (double)b;
-            y[n++] = v->level[b];
+            y[n++] = v->levels.level[b] - (node < v->nodes.n ? v->nodes.items[node].level : 0);
         }
     if (n < FEWEST_FOR_DRIFT || n > BL_FIT_MAX_N)
         return BL_OK;
@@ -111,7 +82,7 @@ static void fill_difference(const view *v, size_t i, double *d)
 {
     const bl_analysis *a = v->a;
     size_t first = a->n_pairs > 0 ? a->pairs[i].pair.a : a->best, second = a->n_pairs > 0 ? a->pairs[i].pair.b : i;
-    for (size_t b = 0; b < v->n_blocks; b++)
+    for (size_t b = 0; b < v->levels.n_blocks; b++)
         d[b] = log_figure(a, second, b) - log_figure(a, first, b);
 }
 
@@ -124,7 +95,8 @@ static int warn_of_autocorrelation(const view *v, double *d, bl_strv *out, bl_er
     for (size_t i = 0; code == BL_OK && i < n; i++) {
         bl_test test;
         fill_difference(v, i, d);
-        code = bl_test_ljung_box(d, v->n_blocks, v->n_blocks / 4 < 5 ? v->n_blocks / 4 : 5, &test, err);
+        code = bl_test_ljung_box(d, v->levels.n_blocks, v->levels.n_blocks / 4 < 5 ? v->levels.n_blocks / 4 : 5, &test,
+                                 err);
         p[i] = a->n_pairs == 0 && i == a->best ? NAN : test.p;
     }
     if (code == BL_OK)
@@ -156,7 +128,7 @@ static size_t followers(const view *v, size_t c, double *d)
         const bl_trial_record *t = &a->experiment->trials[i];
         if (t->predecessor != (int64_t)c || t->case_index >= a->n_cases || t->block >= a->n_blocks)
             continue;
-        double value = v->residual[t->case_index * a->n_blocks + t->block];
+        double value = v->levels.residual[t->case_index * a->n_blocks + t->block];
         if (strcmp(t->outcome, "ok") == 0 && !isnan(value))
             d[n++] = value;
     }
@@ -230,24 +202,22 @@ int bl_warnings_collect(const bl_analysis *a, bl_strv *out, bl_error *err)
 {
     size_t n = a->n_blocks > a->experiment->n_trials ? a->n_blocks : a->experiment->n_trials;
     view v = {.a = a};
-    v.residual = bl_calloc(a->n_cases * a->n_blocks + 1, sizeof *v.residual);
-    v.level = bl_calloc(a->n_blocks + 1, sizeof *v.level);
     double *scratch = bl_calloc(2 * n + 1, sizeof *scratch);
-    int code = BL_OK;
-    if (!v.residual || !v.level || !scratch) {
-        code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for the warnings");
-    } else {
-        fill_view(&v);
+    int code = scratch ? BL_OK : BL_FAIL(err, BL_ERR_NOMEM, "no memory for the warnings");
+    if (code == BL_OK)
+        code = bl_levels_compute(a, &v.levels, err);
+    if (code == BL_OK)
+        code = bl_nodes_collect(a, &v.levels, &v.nodes, err);
+    if (code == BL_OK)
         code = warn_of_drift(&v, scratch, scratch + n, out, err);
-        if (code == BL_OK && v.n_blocks >= FEWEST_FOR_SERIES && v.n_blocks <= BL_STATS_MAX_N)
-            code = warn_of_autocorrelation(&v, scratch, out, err);
-        if (code == BL_OK && a->n_cases > 1)
-            code = warn_of_predecessors(&v, scratch, out, err);
-        if (code == BL_OK)
-            code = warn_of_loaders(a, out, err);
-    }
+    if (code == BL_OK && v.levels.n_blocks >= FEWEST_FOR_SERIES && v.levels.n_blocks <= BL_STATS_MAX_N)
+        code = warn_of_autocorrelation(&v, scratch, out, err);
+    if (code == BL_OK && a->n_cases > 1)
+        code = warn_of_predecessors(&v, scratch, out, err);
+    if (code == BL_OK)
+        code = warn_of_loaders(a, out, err);
     free(scratch);
-    free(v.level);
-    free(v.residual);
+    bl_nodes_clear(&v.nodes);
+    bl_levels_clear(&v.levels);
     return code;
 }

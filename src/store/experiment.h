@@ -89,6 +89,8 @@ typedef struct bl_trial_record {
     const char *program, *program_version, *precision; /* as it said itself */
     int64_t ranks;                                     /* 0 where not said */
     const char *output_tail;
+    const char *node;      /* where it ran; NULL: on the lab's own machine */
+    const char *job_step;  /* there, as Slurm names it: "12.3"; or NULL */
     bl_stored_step *steps; /* in training; NULL unless loaded */
     size_t n_steps;
     bl_named_value *memory; /* kinds the program knows, in bytes */

@@ -207,6 +207,8 @@ void bl_import_read_trial(bl_import_reader *r, const bl_experiment *e, const jso
     t->precision = bl_import_text(r, o, "precision");
     t->ranks = bl_import_int(r, o, "ranks", 0);
     t->output_tail = bl_import_text(r, o, "output_tail");
+    t->node = bl_import_text(r, o, "node");
+    t->job_step = bl_import_text(r, o, "job_step");
     t->memory = read_values(r, o, "memory", &t->n_memory);
     t->metrics = read_values(r, o, "metrics", &t->n_metrics);
     read_times(r, o, t);

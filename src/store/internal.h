@@ -42,6 +42,9 @@ int bl_store_link_confirmation(bl_store *store, int64_t id, int64_t sweep_id, bl
 /* Inside the transaction of bl_store_add_trial; nothing where the trial measured none. */
 int bl_store_write_noise(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);
 int bl_store_write_telemetry(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);
+/* Nothing where the trial ran on the lab's own machine. Reading fills the trials, which are sorted by id. */
+int bl_store_write_placement(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);
+int bl_store_read_placements(bl_store *store, int64_t id, bl_arena *arena, bl_experiment *out, bl_error *err);
 int bl_store_read_telemetry(bl_store *store, bl_arena *arena, bl_trial_record *trial, bl_error *err);
 /* Fills the trial's noise; few trials have any. */
 int bl_store_read_noise(bl_store *store, bl_arena *arena, bl_trial_record *trial, bl_error *err);

@@ -338,6 +338,8 @@ int bl_store_load(bl_store *store, int64_t id, bool with_steps, bl_arena *arena,
     read_environment(&r, id, &out->environment);
     read_trials(&r, id, with_steps, out);
     if (r.code == BL_OK)
+        r.code = bl_store_read_placements(store, id, arena, out, err);
+    if (r.code == BL_OK)
         r.code = bl_store_read_comparison(store, id, arena, &out->comparison, err);
     if (r.code == BL_OK)
         r.code = bl_store_read_confirmed_by(store, id, &out->confirmed_by, err);

@@ -177,3 +177,9 @@ const char bl_store_telemetry_tables[] = "CREATE TABLE IF NOT EXISTS telemetry (
                                          "    samples         BLOB,\n"
                                          "    PRIMARY KEY (trial_id, position)\n"
                                          ") STRICT, WITHOUT ROWID;\n";
+
+const char bl_store_placement_table[] = "CREATE TABLE IF NOT EXISTS placement (\n"
+                                        "    trial_id        INTEGER PRIMARY KEY REFERENCES trial ON DELETE CASCADE,\n"
+                                        "    node            TEXT NOT NULL,\n"
+                                        "    job_step        TEXT\n"
+                                        ") STRICT;\n";

@@ -12,5 +12,7 @@ extern const char bl_store_comparison_tables[];
 extern const char bl_store_noise_table[];
 /* And with the first trial that has telemetry. */
 extern const char bl_store_telemetry_tables[];
+/* And with the first trial that ran on another machine than the lab's. */
+extern const char bl_store_placement_table[];
 
 #endif

@@ -27,6 +27,12 @@ typedef enum bl_store_mode {
 int bl_store_open(const char *path, bl_store_mode mode, bl_store **out, bl_error *err);
 void bl_store_close(bl_store *store); /* NULL is fine */
 
+/* A store without a file, which can travel: empty, from its bytes, and to them (the caller frees them). Bytes that are
+ * no database of this very schema are BL_ERR_FORMAT, BL_ERR_ENV or BL_ERR_IO. */
+int bl_store_new(bl_store **out, bl_error *err);
+int bl_store_from_bytes(const void *bytes, size_t n, bl_store **out, bl_error *err);
+int bl_store_to_bytes(bl_store *store, void **out, size_t *n, bl_error *err);
+
 /* A new experiment, running, held by this process. Its id and those of nothing else are filled into *id. The
  * members id, state, created_ns and the trials of `experiment` are not read. */
 int bl_store_begin(bl_store *store, const bl_experiment *experiment, int64_t *id, bl_error *err);
@@ -39,6 +45,8 @@ int bl_store_add_environment(bl_store *store, int64_t id, const bl_environment *
 int bl_store_add_case(bl_store *store, int64_t id, const char *value, bl_error *err);
 /* Stores one trial with its steps, as a whole or not at all. *trial_id may be NULL. */
 int bl_store_add_trial(bl_store *store, int64_t id, const bl_trial_record *trial, int64_t *trial_id, bl_error *err);
+/* A block's trials count no more and run anew: they become interrupted ones, with the reason and what they were. */
+int bl_store_set_aside(bl_store *store, int64_t id, size_t block, const char *reason, bl_error *err);
 /* state: BL_EXPERIMENT_FINISHED or _INTERRUPTED. The holder is forgotten. */
 int bl_store_end(bl_store *store, int64_t id, bl_experiment_state state, bl_error *err);
 

@@ -364,6 +364,8 @@ int bl_store_add_trial(bl_store *store, int64_t id, const bl_trial_record *trial
         code = bl_store_write_noise(store, at, trial, err);
     if (code == BL_OK)
         code = bl_store_write_telemetry(store, at, trial, err);
+    if (code == BL_OK)
+        code = bl_store_write_placement(store, at, trial, err);
     code = bl_store_finish_write(store, code, storing_trial, err);
     if (code == BL_OK && trial_id)
         *trial_id = at;

@@ -180,6 +180,59 @@ static void drift_is_told(void **state)
     expect_warning("Drift: ", "% faster");
 }
 
+/* The first half of the blocks on one node, the second on another that is slower by `factor`. */
+static void run_on_nodes(double factor)
+{
+    for (size_t i = 0; i < s.experiment.n_trials; i++) {
+        bool second = s.trials[i].block >= BLOCKS / 2;
+        s.trials[i].node = second ? "n2" : "n1";
+        s.trials[i].job_step = "12.3";
+        for (size_t k = 0, n = s.trials[i].n_steps; second && k < n; k++) {
+            bl_stored_step *step = &s.trials[i].steps[k];
+            step->time_ns = (int64_t)((double)step->time_ns * factor);
+            step->end_ns = step->time_ns + (k > 0 ? step[-1].end_ns : 0);
+        }
+    }
+}
+
+static void a_slower_node_is_no_drift(void **state)
+{
+    fill((const double[]){1, 1, 1.1}, BLOCKS, 0.001, 0);
+    stop_waiting();
+    run_on_nodes(1.3);
+    bl_strv warnings = collect();
+    assert_int_equal(warnings.len, 0);
+    bl_strv_clear(&warnings);
+    /* Blocks compare inside one node, so its speed harms no verdict. */
+    assert_true(s.analysis.pairs[0].verdict.kind == BL_VERDICT_NO_PRACTICAL_DIFFERENCE);
+    assert_true(s.analysis.pairs[1].verdict.kind == BL_VERDICT_DIFFERENT);
+    bl_str out;
+    bl_str_init(&out);
+    bl_report_style style = {.width = 200};
+    bl_report_text(&s.analysis, &style, &out);
+    expect(bl_str_text(&out), "Nodes\n");
+    expect(bl_str_text(&out), "n1        10      30  30           -12.3 %\n");
+    expect(bl_str_text(&out), "n2        10      30  30           +14.0 %\n");
+    bl_str_reset(&out);
+    bl_report_details(&s.analysis, &style, &out);
+    expect(bl_str_text(&out), "batch=129  n2 ");
+    bl_str_reset(&out);
+    assert_int_equal(bl_report_json(&s.analysis, false, &out, NULL), BL_OK);
+    json_t *json = json_loads(bl_str_text(&out), 0, NULL);
+    const json_t *trial = json_array_get(json_object_get(json, "trials"), 59);
+    assert_string_equal(json_string_value(json_object_get(trial, "node")), "n2");
+    assert_string_equal(json_string_value(json_object_get(trial, "job_step")), "12.3");
+    json_decref(json);
+    bl_str_clear(&out);
+    sample_clear(&s);
+    /* A drift that is the same on both is told all the same. */
+    fill((const double[]){1, 1, 1}, BLOCKS, 0.001, 0.004);
+    stop_waiting();
+    for (size_t i = 0; i < s.experiment.n_trials; i++)
+        s.trials[i].node = s.trials[i].block % 2 ? "n1" : "n2";
+    expect_warning("Drift: ", "% slower");
+}
+
 static void waiting_for_data_is_told(void **state)
 {
     fill((const double[]){1, 1, 1}, 6, 0.003, 0);
@@ -274,6 +327,7 @@ int main(void)
         cmocka_unit_test(pairs_that_do_not_exist_are_refused),
         cmocka_unit_test(a_calm_experiment_has_no_warnings),
         cmocka_unit_test(drift_is_told),
+        cmocka_unit_test(a_slower_node_is_no_drift),
         cmocka_unit_test(waiting_for_data_is_told),
         cmocka_unit_test(dependent_differences_are_told),
         cmocka_unit_test(what_follows_a_case_is_told),
