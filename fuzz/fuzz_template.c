@@ -56,7 +56,7 @@ static void try_template(const char *text, const bl_factors *factors, size_t c)
     bl_strv_clear(&argv_out);
     FUZZ_CHECK(bl_template_shell_argv(argv, 2, factors, c, &argv_out, NULL) == expanded);
     bl_strv_clear(&argv_out);
-    if (bl_template_check(argv, 2, factors, true, NULL) == BL_OK)
+    if (bl_template_check(argv, 2, text, factors, true, NULL) == BL_OK)
         FUZZ_CHECK(expanded == BL_OK);
 
     double samples = -1;

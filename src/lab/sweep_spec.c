@@ -159,7 +159,7 @@ static int check_command(const bl_sweep_options *o, const bl_sweep_spec *spec, b
         bl_error_remedy(err, "-b 128");
         return BL_ERR_USAGE;
     }
-    return bl_template_check(spec->command.items, spec->command.len, &spec->factors,
+    return bl_template_check(spec->command.items, spec->command.len, o->driving.prepare, &spec->factors,
                              spec->batch_from_env || !o->batches, err);
 }
 

@@ -166,7 +166,8 @@ static void note_placeholder(void *context, size_t factor)
     ((bool *)context)[factor] = true;
 }
 
-int bl_template_check(char *const *argv, size_t argc, const bl_factors *factors, bool batch_from_env, bl_error *err)
+int bl_template_check(char *const *argv, size_t argc, const char *before, const bl_factors *factors,
+                      bool batch_from_env, bl_error *err)
 {
     if (argc == 0 || argv[0][0] == '\0') {
         int rc = BL_FAIL(err, BL_ERR_USAGE, "command: there is none");
@@ -180,6 +181,8 @@ int bl_template_check(char *const *argv, size_t argc, const bl_factors *factors,
         if (rc != BL_OK)
             return rc;
     }
+    if (before)
+        walk(before, factors, &v, NULL); /* whoever runs it checks it */
     for (size_t f = 0; f < factors->len; f++) {
         const char *name = factors->items[f].name;
         bool batch = strcmp(name, "batch") == 0;

@@ -17,9 +17,11 @@
 int bl_template_expand(const char *text, const bl_factors *factors, size_t c, bl_str *out, bl_error *err);
 
 /* Checks a whole command before anything runs: every placeholder is known, and every factor is used, since a factor
- * that never reaches the program would be swept in vain. batch_from_env says that the program reads its batch size from
- * the environment (BATCHLAB_BATCH) and needs no {batch}. */
-int bl_template_check(char *const *argv, size_t argc, const bl_factors *factors, bool batch_from_env, bl_error *err);
+ * that never reaches the program would be swept in vain. It may reach it by way of `before`, a command that is run
+ * before each trial (NULL: there is none), such as one that writes the program's configuration. batch_from_env says
+ * that the program reads its batch size from the environment (BATCHLAB_BATCH) and needs no {batch}. */
+int bl_template_check(char *const *argv, size_t argc, const char *before, const bl_factors *factors,
+                      bool batch_from_env, bl_error *err);
 
 /* The argv of case c: one element for each template; `out` is initialised here. No shell sees it. */
 int bl_template_argv(char *const *argv, size_t argc, const bl_factors *factors, size_t c, bl_strv *out, bl_error *err);

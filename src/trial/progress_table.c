@@ -49,7 +49,8 @@ const bl_progress_format bl_progress_table[] = {
     {"detectron2", "iter:", "\\biter: *" DONE "\\b.*?\\bloss\\w*:(?:.*?\\btime: *(?<s>[0-9.]+))?", false, false},
     {"detectron2", "iter:", "\\biter: *" DONE "\\b.*?\\w+_loss:(?:.*?\\btime: *(?<s>[0-9.]+))?", false, false},
     {"darknet", " images",
-     "^ *" DONE ": *[-0-9.naif]+, *[-0-9.naif]+ avg(?: loss)?, *[-0-9.e]+ rate, *(?<s>[0-9.]+) seconds, *"
+     "^ *" DONE
+     "(?:, *[0-9.]+)?: *[-0-9.naif]+, *[-0-9.naif]+ avg(?: loss)?, *[-0-9.e]+ rate, *(?<s>[0-9.]+) seconds, *"
      "(?<samples>[0-9]+) images",
      false, false},
     {"llm.c", "|", "^ *step +" DONE "/" TOTAL " *\\|(?:.*?\\| *(?<ms>[0-9.]+) *ms)?", false, false},

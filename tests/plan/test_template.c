@@ -90,13 +90,18 @@ static void malformed_braces_and_unknown_names(void **state)
     bl_str_clear(&out);
 }
 
-static int check(const char *const *argv, bool from_env, bl_error *err)
+static int check_after(const char *before, const char *const *argv, bool from_env, bl_error *err)
 {
     size_t n = 0;
     while (argv[n] != NULL)
         n++;
     *err = (bl_error){0};
-    return bl_template_check((char *const *)argv, n, &factors, from_env, err);
+    return bl_template_check((char *const *)argv, n, before, &factors, from_env, err);
+}
+
+static int check(const char *const *argv, bool from_env, bl_error *err)
+{
+    return check_after(NULL, argv, from_env, err);
 }
 
 static void a_command_must_use_every_factor(void **state)
@@ -116,6 +121,10 @@ static void a_command_must_use_every_factor(void **state)
     assert_int_equal(check((const char *[]){NULL}, false, &err), BL_ERR_USAGE);
     assert_int_equal(check((const char *[]){"", "{batch}", NULL}, false, &err), BL_ERR_USAGE);
     assert_non_null(strstr(err.message, "there is none"));
+    const char *const configured[] = {"train", "{workers}", "{outdir}/cfg", NULL};
+    assert_int_equal(check_after("sed s/B/{batch}/ cfg", configured, false, &err), BL_OK);
+    assert_int_equal(check_after("sed s/B/{{batch}}/ cfg", configured, false, &err), BL_ERR_USAGE);
+    assert_non_null(strstr(err.message, "does not use {batch}"));
 }
 
 static void an_argument_stays_one_argument(void **state)

@@ -79,6 +79,8 @@ const progress_case progress_cases[] = {
      "reader_cost: 0.1, ips: 160 samples/s\n"},
     {"paddle", E, 10, 98, 1 / 0.2, "[Eval][Epoch 1][Iter: 10/98]CELoss: 7.0, loss: 7.0, batch_cost: 0.20000s\n"},
     {"darknet", U, 101, 0, 1 / 1.23, "101: 12.3, 14.5 avg, 0.001 rate, 1.23 seconds, 6464 images\n"},
+    {"darknet", U, 17, 0, 1 / 0.042027,
+     "17, 2.125: 0.075785, 0.153746 avg, 0.010000 rate, 0.042027 seconds, 136 images\n"},
     {"darknet", U, 7, 0, 1 / 2.5,
      " 7: -nan, -nan avg loss, 0.000000 rate, 2.500000 seconds, 448 images, 3.5 hours left\n"},
     {"llm.c", U, 5, 100, 1000 / 123.45,
