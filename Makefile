@@ -19,7 +19,7 @@ configure_tests = test -d $(1)/tests || \
     meson setup $$(test -f $(1)/build.ninja && echo --reconfigure) $(1) -Dtests=enabled -Dtrainer=enabled $(2) $(MESONFLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test quick sim asan fuzz bench style tidy layers hdr-check format clean
+.PHONY: help setup build demo deb install test quick sim asan fuzz bench style tidy layers hdr-check format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,8 +38,12 @@ demo: ## set up, build, and sweep a real training run: a few minutes to the firs
 	@ninja -C $(BUILD)
 	@tools/demo $(BUILD)
 
-install: build ## install both programs, the marker header and the Python file (DESTDIR=... to stage)
+install: build ## install programs, man pages, completion, marker header, Python file (DESTDIR=... to stage)
 	@meson install -C $(BUILD) --no-rebuild
+
+deb: ## build Debian's packages of what is committed, into build-deb/ (tools/try-deb tries them in a clean chroot)
+	@$(call setup,build lab train deb)
+	@tools/deb $(BUILD)-deb
 
 test: ## set up, build, and run all tests
 	@$(call setup,build lab train test)

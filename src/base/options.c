@@ -250,8 +250,19 @@ void bl_options_read_help(bl_help_reader *reader, void *context)
     help_reader.context = context;
 }
 
+static void (*print_otherwise)(const bl_command *command, FILE *out);
+
+void bl_options_print_with(void (*print)(const bl_command *command, FILE *out))
+{
+    print_otherwise = print;
+}
+
 void bl_options_print_help(const bl_command *command, FILE *out)
 {
+    if (print_otherwise) {
+        print_otherwise(command, out);
+        return;
+    }
     if (help_reader.read) {
         help_reader.read(command, help_reader.context);
         return;

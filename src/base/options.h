@@ -52,6 +52,9 @@ int bl_options_parse(const bl_command *command, int argc, char **argv, bl_option
 void bl_options_result_clear(bl_options_result *result);
 /* Prints the help, or hands the table to the reader, where one is set. */
 void bl_options_print_help(const bl_command *command, FILE *out);
+/* What bl_options_print_help does from now on, instead of printing the text for people (NULL: that again). Every
+ * command gives its table to that one function, so this is how pages are made of all of them. */
+void bl_options_print_with(void (*print)(const bl_command *command, FILE *out));
 
 /* A command's table belongs to the command, which shows it only where its help is asked for. Whoever wants the table
  * itself (manual pages, completion, experiment files) sets a reader, asks for the help, and sets NULL again. The table

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/attributes.h"
+#include "base/help_pages.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "lab/commands.h"
@@ -50,6 +52,37 @@ static int fail_unknown_command(const char *name)
     else
         bl_error_remedy(&err, "batchlab --help lists the commands");
     return bl_log_error(&err);
+}
+
+static int print_entry(void *context, size_t i)
+{
+    char name[32], help[] = "--help";
+    snprintf(name, sizeof name, "%s", bl_lab_commands[i].name);
+    char *argv[] = {name, help, NULL};
+    return bl_lab_commands[i].run(context, 2, argv);
+}
+
+/* help --man, help --completion SHELL */
+static int print_pages(bl_lab *lab, int argc, char **argv)
+{
+    bl_help_entry entries[64];
+    bl_error err = {0};
+    bl_help_program program = {
+        .name = "batchlab",
+        .version = BATCHLAB_VERSION,
+        .summary = "find out by measurement which batch size training should use",
+        .details =
+            "Measures any training command over batch sizes, in fresh processes and shuffled blocks, and says what "
+            "differs and how sure that is.",
+        .see_also = "batchlab-train(1)",
+        .entries = entries,
+        .print = print_entry,
+        .context = lab,
+    };
+    for (; program.n_entries < bl_lab_n_commands && program.n_entries < BL_ARRAY_LEN(entries); program.n_entries++)
+        entries[program.n_entries] =
+            (bl_help_entry){bl_lab_commands[program.n_entries].name, bl_lab_commands[program.n_entries].summary};
+    return bl_help_pages_print(&program, argc, argv, stdout, &err) == BL_OK ? 0 : bl_log_error(&err);
 }
 
 static int help_on(bl_lab *lab, const char *name)
@@ -106,6 +139,8 @@ static int run_command(bl_lab *lab, int argc, char **argv)
         printf("batchlab %s\n", BATCHLAB_VERSION);
         return 0;
     }
+    if (strcmp(name, "help") == 0 && argv[2][0] == '-')
+        return print_pages(lab, argc - 1, argv + 1);
     if (strcmp(name, "help") == 0)
         return help_on(lab, argv[2]);
     const bl_lab_command *command = find_command(name);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/help_pages.h"
 #include "base/log.h"
 #include "dist/dist.h"
 #include "timing/timing.h"
@@ -58,9 +59,41 @@ static int finish(const bl_session *s, bl_dist *dist, int code, bl_error *err)
     return status;
 }
 
+static int print_entry(void *context, size_t i)
+{
+    char name[] = "time", help[] = "--help";
+    char *argv[] = {name, help, NULL};
+    (void)context;
+    if (i == 0)
+        return bl_timing_main(2, argv);
+    bl_train_options_print_help(stdout);
+    return 0;
+}
+
+/* help --man, help --completion SHELL */
+static int print_pages(int argc, char **argv)
+{
+    static const bl_help_entry entries[] = {{"time", "time a product of matrices, over and over"},
+                                            {NULL, "train a model"}}; /* the last: any other word is a model */
+    bl_error err = {0};
+    const bl_help_program program = {
+        .name = "batchlab-train",
+        .version = BATCHLAB_VERSION,
+        .summary = "train an image classifier or a detector on the processor",
+        .see_also = "batchlab(1)",
+        .words = "batchlab-train list 2>/dev/null | sed -e 1d -e 's/ .*//'",
+        .entries = entries,
+        .n_entries = 2,
+        .print = print_entry,
+    };
+    return bl_help_pages_print(&program, argc, argv, stdout, &err) == BL_OK ? 0 : bl_log_error(&err);
+}
+
 int main(int argc, char **argv)
 {
     bl_log_init("batchlab-train", BL_LOG_NORMAL);
+    if (argc > 2 && strcmp(argv[1], "help") == 0)
+        return print_pages(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "time") == 0)
         return bl_timing_main(argc - 1, argv + 1);
     bl_session s = {.stop = &stop}; /* speaker 0: the command line is everyone's */

@@ -19,12 +19,12 @@ find_one() { # NAME
 }
 
 # A lab that runs needs no file of the source tree.
-lab=$(find_one batchlab)
+lab=$(find "$stage" -path '*/bin/batchlab' -type f)
 cd "$stage"
 "$lab" --version | grep -q '^batchlab [0-9]'
 "$lab" help sweep | grep -q -- --blocks
 if [ -d "$BATCHLAB_BUILD_ROOT/src/train" ]; then
-    test -x "$(find_one batchlab-train)"
+    test -x "${lab}-train"
 fi
 
 # A program that knows the installed header only.
@@ -43,6 +43,20 @@ END
 cc -I"${header%/*}" -o program program.c
 BATCHLAB_FD=3 ./program 3>markers
 grep -q '"type":"step","samples":8' markers
+
+if command -v pkg-config >/dev/null; then
+    package=$(find_one batchlab-marker.pc)
+    PKG_CONFIG_PATH=${package%/*} PKG_CONFIG_SYSROOT_DIR=$stage pkg-config --cflags batchlab-marker >flags
+    # shellcheck disable=SC2046 # words of a command line
+    cc $(cat flags) -o program program.c
+    test "$(PKG_CONFIG_PATH=${package%/*} pkg-config --modversion batchlab-marker)" = "$("$lab" --version | sed 's/.* //')"
+fi
+
+# Pages and completion, where this machine can make them.
+test -s "$(find_one batchlab.1)"
+grep -q '^complete -F' "$(find "$stage" -path '*bash-completion/completions/batchlab')"
+grep -q '^#compdef' "$(find_one _batchlab)"
+grep -q '^complete -c' "$(find_one batchlab.fish)"
 
 python=$(find_one batchlab_marker.py)
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${python%/*} BATCHLAB_FD=3 python3 -c '
