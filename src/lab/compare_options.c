@@ -206,9 +206,9 @@ static int check_fresh(const bl_compare_options *o, bool needs_batches, bl_error
     bool two = o->a || o->b;
     if (two && !(o->a && o->b))
         return fail(err, "--a and --b go together", "--a 'COMMAND' --b 'COMMAND'");
-    if (two && (s->model || s->n_command > 0 || s->params.len > 0 || s->shell || s->batch_from_env))
+    if (two && (s->model || s->n_command > 0 || s->params.len > 0 || s->launcher || s->shell || s->batch_from_env))
         return fail(err, "--a and --b are the commands: no other command, model or parameter goes with them",
-                    "leave out what stands after --, --model, --param, --shell and --batch-from-env");
+                    "leave out what stands after --, --model, --param, --launcher, --shell and --batch-from-env");
     if (!two && needs_batches && !s->batches)
         return fail(err, "no batch sizes were given",
                     "batchlab compare -b 127,128,129 -- COMMAND --batch-size {batch}, or --a COMMAND --b COMMAND");
@@ -220,6 +220,8 @@ static int check_fresh(const bl_compare_options *o, bool needs_batches, bl_error
         return fail(err, "--data goes with --model only", "put the folder into the command after --");
     if (s->model && s->shell)
         return fail(err, "--shell and --model exclude each other", "leave out --shell");
+    if (s->launcher && s->shell)
+        return fail(err, "--shell and --launcher exclude each other", "put the launcher into the command after --");
     return BL_OK;
 }
 

@@ -26,6 +26,7 @@ static const char examples[] =
     "  batchlab sweep -b 16,32,64 --model mobilenet_v3_large -- --image-size 64\n"
     "  batchlab sweep -b 32,64 --samples '{batch}*100' -- ./run100steps {batch}   # a silent program\n"
     "  batchlab sweep -b 8..64:8 --memory-limit 4G -- python3 train.py -b {batch} --out {outdir}\n"
+    "  batchlab sweep -b 32 -p ranks=1,2,4 --launcher 'mpirun -np {ranks} --bind-to core' -- ./train -b {batch}\n"
     "  batchlab sweep --resume                            # finish what was interrupted\n";
 
 int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
@@ -41,6 +42,11 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          &o->model, 0, 0},
         {BL_OPT_STRING, 'd', "data", "DIR", "With --model: train on this image folder (default: synthetic images).",
          &o->data, 0, 0},
+        {BL_OPT_STRING, 0, "launcher", "COMMAND",
+         "Start the command by this one, such as 'mpirun -np {ranks} --bind-to core' with --param ranks=1,2,4: it is "
+         "split "
+         "into words and put before it.",
+         &o->launcher, 0, 0},
         {BL_OPT_FLAG, 0, "shell", NULL, "Let /bin/sh read COMMAND, for pipes and variables.", &o->shell, 0, 0},
         {BL_OPT_FLAG, 0, "batch-from-env", NULL,
          "COMMAND holds no {batch}: the program reads $BATCHLAB_BATCH by itself.", &o->batch_from_env, 0, 0},
@@ -234,6 +240,7 @@ int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err)
         {"--param", o->params.len > 0},
         {"--model", o->model != NULL},
         {"--data", o->data != NULL},
+        {"--launcher", o->launcher != NULL},
         {"--shell", o->shell},
         {"--batch-from-env", o->batch_from_env},
         {"--samples", o->samples != NULL},
@@ -282,6 +289,11 @@ static int check_fresh(const bl_sweep_options *o, bool separator, bl_error *err)
     if (o->model && o->shell) {
         BL_FAIL(err, BL_ERR_USAGE, "--shell and --model exclude each other");
         bl_error_remedy(err, "leave out --shell");
+        return BL_ERR_USAGE;
+    }
+    if (o->launcher && o->shell) {
+        BL_FAIL(err, BL_ERR_USAGE, "--shell and --launcher exclude each other");
+        bl_error_remedy(err, "put the launcher into the command after --");
         return BL_ERR_USAGE;
     }
     if (!o->model && o->n_command == 0) {

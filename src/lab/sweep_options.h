@@ -33,6 +33,7 @@ typedef struct bl_sweep_options {
     const char *samples;
     const char *model;
     const char *data;
+    const char *launcher; /* words that stand before the command, or NULL */
     bool shell;
     bool batch_from_env;
     bl_driving_options driving;

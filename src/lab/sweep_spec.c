@@ -13,6 +13,7 @@
 #include "plan/batch_list.h"
 #include "plan/blocks.h"
 #include "plan/template.h"
+#include "plan/words.h"
 
 #define TRAINER "batchlab-train"
 
@@ -126,8 +127,26 @@ static int make_factors(const bl_sweep_options *o, bl_sweep_spec *spec, bl_error
     return code;
 }
 
+/* Its words come first; placeholders work in them. */
+static int push_launcher(const char *launcher, bl_sweep_spec *spec, bl_error *err)
+{
+    bl_strv words;
+    int code = launcher ? bl_words_split(launcher, &words, err) : BL_OK;
+    if (code != BL_OK)
+        bl_error_context(err, "--launcher");
+    if (!launcher || code != BL_OK)
+        return code;
+    for (size_t i = 0; code == BL_OK && i < words.len; i++)
+        code = bl_strv_push(&spec->command, words.items[i]);
+    bl_strv_clear(&words);
+    return code == BL_OK ? code : no_memory(err);
+}
+
 static int make_command(const bl_sweep_options *o, const char *program, bl_sweep_spec *spec, bl_error *err)
 {
+    int code = push_launcher(o->launcher, spec, err);
+    if (code != BL_OK)
+        return code;
     if (o->model)
         return make_model_command(o, program, spec, err);
     for (int i = 0; i < o->n_command; i++)
@@ -141,7 +160,8 @@ static int make_workload(const bl_sweep_options *o, bl_sweep_spec *spec, bl_erro
     bl_str text;
     bl_str_init(&text);
     if (o->model)
-        bl_str_printf(&text, "%s%s%s", o->model, o->data ? " on " : "", o->data ? o->data : "");
+        bl_str_printf(&text, "%s%s%s%s%s", o->model, o->data ? " on " : "", o->data ? o->data : "",
+                      o->launcher ? " by " : "", o->launcher ? o->launcher : "");
     for (size_t i = 0; !o->model && i < spec->command.len; i++)
         bl_str_printf(&text, "%s%s", i ? " " : "", spec->command.items[i]);
     spec->workload = bl_str_take(&text);

@@ -59,6 +59,7 @@ void bl_report_markdown(const bl_analysis *a, bl_str *out)
     bl_report_markdown_table(a, out);
     bl_str_append_c(out, '\n');
     notes(a, out);
+    bl_report_markdown_scaling(a, out);
     bl_str_append(out, "\n## What was run\n\n");
     bl_str command;
     bl_str_init(&command);

@@ -287,6 +287,7 @@ void bl_report_text(const bl_analysis *a, const bl_report_style *style, bl_str *
         bl_str_append_c(out, '\n');
     bl_report_notes(a, style, out);
     bl_report_nodes(a, style, out);
+    bl_report_scaling(a, style, out);
     bl_report_noise(a, style, out);
     bl_report_telemetry(a, style, out);
 }

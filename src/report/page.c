@@ -318,6 +318,7 @@ static void about_experiment(const bl_analysis *a, bl_str *out)
     bl_str_reset(&text);
     bl_report_style wide = {.utf8 = true, .width = 10000};
     bl_report_notes(a, &wide, &text);
+    bl_report_scaling(a, &wide, &text);
     bl_str_append_c(out, '\n');
     element(out, "pre", "", bl_str_text(&text));
     bl_str_append_c(out, '\n');

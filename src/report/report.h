@@ -24,6 +24,8 @@ void bl_report_notes(const bl_analysis *analysis, const bl_report_style *style, 
 void bl_report_warnings(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 /* The noise scales that trials measured, with their intervals; nothing where there are none. */
 void bl_report_noise(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
+/* Speed over ranks (scaling.h): tables of strong and weak scaling; nothing where there are none. */
+void bl_report_scaling(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 /* Settings, environment and every trial, for people. */
 void bl_report_details(const bl_analysis *analysis, const bl_report_style *style, bl_str *out);
 
@@ -44,5 +46,6 @@ void bl_report_csv_steps(const bl_analysis *analysis, bl_str *out);
 /* For an issue, a wiki, a README: the table of cases, what is said under it, what was run. Every text is escaped. */
 void bl_report_markdown(const bl_analysis *analysis, bl_str *out);
 void bl_report_markdown_table(const bl_analysis *analysis, bl_str *out);
+void bl_report_markdown_scaling(const bl_analysis *analysis, bl_str *out);
 
 #endif

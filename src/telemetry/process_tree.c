@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
+#include "base/parse.h"
 
 void bl_process_tree_init(bl_process_tree *tree, const char *proc)
 {
@@ -222,4 +224,35 @@ int64_t bl_process_tree_proportional_b(const bl_process_tree *tree)
         any = true;
     }
     return any ? sum : -1;
+}
+
+#define ENVIRON_MAX_B (4 << 20)
+
+static long rank_in(const char *environment, size_t n, const char *name)
+{
+    size_t len = strlen(name);
+    bl_error ignored = {0};
+    int64_t rank;
+    for (size_t at = 0; at < n; at += strnlen(environment + at, n - at) + 1)
+        if (strncmp(environment + at, name, len) == 0 && environment[at + len] == '=')
+            return bl_parse_i64(environment + at + len + 1, name, 0, 1 << 24, &rank, &ignored) == BL_OK ? (long)rank
+                                                                                                        : -1;
+    return -1;
+}
+
+/* The nearest launcher first: docs/PROTOCOL.md has the same order. */
+long bl_process_rank(const char *proc, pid_t pid)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"};
+    char path[4096], *environment = NULL;
+    size_t n = 0;
+    long rank = -1;
+    bl_error ignored = {0};
+    snprintf(path, sizeof path, "%s/%ld/environ", proc, (long)pid);
+    if (bl_fs_read(path, ENVIRON_MAX_B, &environment, &n, &ignored) != BL_OK)
+        return -1;
+    for (size_t i = 0; i < BL_ARRAY_LEN(names) && rank < 0; i++)
+        rank = rank_in(environment, n, names[i]);
+    free(environment);
+    return rank;
 }

@@ -37,5 +37,8 @@ void bl_process_tree_memory(const bl_process_tree *tree, bl_tree_memory *out);
 int64_t bl_process_tree_proportional_b(const bl_process_tree *tree);
 /* VmHWM of one process, its own peak, in bytes; 0 where it cannot be read. */
 int64_t bl_process_peak_b(const char *proc, pid_t pid);
+/* Its number among the processes of one training, as the environment that a launcher (mpirun, srun, torchrun) gave it
+ * says; -1 where it says none. */
+long bl_process_rank(const char *proc, pid_t pid);
 
 #endif

@@ -73,6 +73,19 @@ static void kill_all(launcher *l)
         kill(l->tree.pids[i], SIGKILL);
 }
 
+/* Of several that train together, one may be the cause. */
+static void note_largest_rank(launcher *l)
+{
+    for (size_t i = 0; i < l->tree.len; i++) {
+        int64_t peak_b = bl_process_peak_b("/proc", l->tree.pids[i]);
+        long rank = peak_b > l->ended.over_limit_rank_b ? bl_process_rank("/proc", l->tree.pids[i]) : -1;
+        if (rank < 0)
+            continue;
+        l->ended.over_limit_rank = rank;
+        l->ended.over_limit_rank_b = peak_b;
+    }
+}
+
 /* RLIMIT_DATA binds each process alone. Resident sizes count pages shared between processes several times, so that
  * their sum only tells when it is worth while to look closely. */
 static void hold_limit(launcher *l, int64_t resident_b)
@@ -83,6 +96,7 @@ static void hold_limit(launcher *l, int64_t resident_b)
     if (held_b <= 0 || (uint64_t)held_b <= l->limit_b)
         return;
     l->ended.over_limit_b = held_b;
+    note_largest_rank(l);
     kill_all(l);
 }
 

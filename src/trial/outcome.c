@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "trial/failed_rank.h"
 #include "trial/outcome_memory.h"
 
 static const char *const names[] = {
@@ -179,6 +180,14 @@ static void note_output(const bl_rule_match *match, bool decided, bl_decision *d
                         match->gave_up_on);
 }
 
+static void note_rank(const char *output, size_t n, bl_decision *d)
+{
+    char line[200];
+    long rank = bl_failed_rank(output, n, line, sizeof line);
+    if (rank >= 0)
+        bl_evidence_add(&d->evidence, "output", false, "rank %ld failed first: %s", rank, line);
+}
+
 static void note_progress(const bl_ending *ending, bl_decision *d)
 {
     if (ending->progress_note && ending->progress_note[0])
@@ -279,6 +288,7 @@ static void decide_failure(const bl_ending *ending, const bl_markers *markers, c
         bl_memory_note_near(&ending->memory, &d->evidence);
     note_exit(ending, !by_kernel && !by_output && !by_limit, d);
     note_output(&match, by_output, d);
+    note_rank(output, n, d);
     note_progress(ending, d);
 }
 
@@ -343,6 +353,7 @@ static void decide_hang(const bl_ending *ending, const bl_markers *markers, cons
     bl_memory_note_kills(&ending->memory, false, &d->evidence);
     note_exit(ending, false, d);
     note_output(&match, memory, d);
+    note_rank(output, n, d);
     note_progress(ending, d);
 }
 

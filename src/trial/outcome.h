@@ -49,7 +49,9 @@ typedef struct bl_ending_memory {
     const char *no_group; /* or why it did not; NULL or "" where not known */
     int64_t group_kills;  /* out-of-memory kills in that group; -1 where there is none */
     int64_t over_limit_b; /* what its processes held when the lab killed them for it; 0: it did not */
-    int64_t data_peak_b;  /* the most memory that one process had reserved, sampled; 0 where not known */
+    int64_t over_limit_rank,
+        over_limit_rank_b; /* the rank of them whose peak was the highest, and that; 0 bytes: none */
+    int64_t data_peak_b;   /* the most memory that one process had reserved, sampled; 0 where not known */
 } bl_ending_memory;
 
 typedef struct bl_ending {

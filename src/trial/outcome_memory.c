@@ -32,6 +32,9 @@ void bl_memory_note_over(const bl_ending_memory *m, bl_evidence *evidence)
     bl_evidence_add(evidence, "lab", true,
                     "killed by the lab: its processes together held %.1f MiB, above the limit of %.1f MiB",
                     mib((double)m->over_limit_b), mib((double)m->limit_b));
+    if (m->over_limit_rank_b > 0)
+        bl_evidence_add(evidence, "lab", false, "rank %" PRId64 " had held the most of one rank: %.1f MiB",
+                        m->over_limit_rank, mib((double)m->over_limit_rank_b));
 }
 
 void bl_memory_note_limit(const bl_ending_memory *m, bl_evidence *evidence)

@@ -286,6 +286,8 @@ static void fill_result(run *r)
                                    .no_group = r->room.reason,
                                    .group_kills = counted.oom_kills,
                                    .over_limit_b = end->over_limit_b,
+                                   .over_limit_rank = end->over_limit_rank,
+                                   .over_limit_rank_b = end->over_limit_rank_b,
                                    .data_peak_b = end->data_peak_b},
                         .phase = result->phase,
                         .n_steps = result->steps_done,

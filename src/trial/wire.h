@@ -70,8 +70,10 @@ typedef struct bl_wire_ended {
     int64_t single_peak_b;      /* the largest peak of one process: VmHWM, or wait4's maxrss above our own */
     int64_t data_peak_b;        /* the most memory that one process had reserved (VmData), sampled */
     int64_t over_limit_b;       /* what all held together when they were killed for it; 0: they were not */
-    uint32_t n_samples;         /* of memory */
-    uint32_t n_left_behind;     /* descendants that outlived SIGKILL (stuck in the kernel) */
+    int64_t over_limit_rank;    /* the rank whose peak was the highest of them, and that peak; 0 bytes: none is known */
+    int64_t over_limit_rank_b;
+    uint32_t n_samples;     /* of memory */
+    uint32_t n_left_behind; /* descendants that outlived SIGKILL (stuck in the kernel) */
 } bl_wire_ended;
 
 #define BL_WIRE_MAX_B sizeof(bl_wire_ended)

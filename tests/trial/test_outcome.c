@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "trial/failed_rank.h"
 #include "trial/outcome.h"
 
 static bl_rules *rules;
@@ -174,6 +175,43 @@ static void the_last_line_tells_why(void **state)
     assert_true(strlen(j.reason) == strlen("exit status 2: ") + 200 + 3);
 }
 
+static void the_rank_that_failed_is_named(void **state)
+{
+    static const struct {
+        const char *output;
+        long rank;
+        const char *line;
+    } cases[] = {
+        {"x\nmpirun noticed that process rank 3 with PID 0 on node vm exited on signal 9 (Killed).\n", 3,
+         "mpirun noticed that process rank 3 with PID 0 on node vm exited on signal 9 (Killed)."},
+        {"mpirun detected that one or more processes exited with non-zero status, thus causing\n"
+         "the job to be terminated. The first process to do so was:\n\n  Process name: [[57434,1],12]\n"
+         "  Exit code:    1\n",
+         12, "Process name: [[57434,1],12]"},
+        {"MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\nwith errorcode 3.\n", 0,
+         "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD"},
+        {"batchlab-train: error: rank 1 of 4: 'a/0.png' is damaged\nMPI_ABORT was invoked on rank 2 in", 1,
+         "batchlab-train: error: rank 1 of 4: 'a/0.png' is damaged"},
+        {"srun: error: node-7: task 5: Out Of Memory\n", 5, "srun: error: node-7: task 5: Out Of Memory"},
+        {"  rank      : 2 (local_rank: 2)\n  exitcode  : 1 (pid: 12)\n", 2, "rank      : 2 (local_rank: 2)"},
+        {"process rank of PID\nrank 3\nProcess name: [[1,1],", -1, ""},
+        {"process rank 99999999999999999999 with PID", -1, ""},
+        {"", -1, ""},
+    };
+    for (size_t i = 0; i < BL_ARRAY_LEN(cases); i++) {
+        char line[200] = "", cut[6];
+        size_t n = strlen(cases[i].output);
+        assert_int_equal(bl_failed_rank(cases[i].output, n, line, sizeof line), cases[i].rank);
+        assert_string_equal(line, cases[i].line);
+        if (cases[i].rank >= 0) {
+            bl_failed_rank(cases[i].output, n, cut, sizeof cut);
+            assert_true(strlen(cut) == 5 && strncmp(cut, line, 5) == 0);
+        }
+        for (size_t k = 0; k < n; k++) /* cut anywhere */
+            bl_failed_rank(cases[i].output, k, line, sizeof line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +220,7 @@ int main(void)
         cmocka_unit_test(evidence_stands_in_the_order_of_trust),
         cmocka_unit_test(a_late_failure_keeps_its_place),
         cmocka_unit_test(the_last_line_tells_why),
+        cmocka_unit_test(the_rank_that_failed_is_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
