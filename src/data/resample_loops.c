@@ -129,8 +129,7 @@ static inline void transpose(const quad p[4], quad out[3])
     out[2] = (quad)c;
 #else
     for (int c = 0; c < 3; c++)
-        for (int j = 0; j < 4; j++)
-            out[c][j] = p[j][c];
+        out[c] = (quad){p[0][c], p[1][c], p[2][c], p[3][c]};
 #endif
 }
 

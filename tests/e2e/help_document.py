@@ -85,7 +85,7 @@ COMMAND = re.compile(r'(?:[\w./$-]*/)?(batchlab(?:-train)?)$')
 
 
 def code_of(text):
-    """(line number, code, whether it is to run) of each line of code."""
+    """(line number, code, whether it is to run) of each line of code; None for a span, which may be any words."""
     block, runs, fence, pending = [], False, None, ''
     for number, line in enumerate(text.split('\n'), 1):
         if fence is not None:
@@ -102,7 +102,7 @@ def code_of(text):
             if line.strip():
                 runs = False
             for span in SPAN.findall(line):
-                yield number, span, False
+                yield number, span, None
             continue
         code = pending + line.strip()
         pending = ''
@@ -130,7 +130,7 @@ def words_of(code):
     return commands + [current]
 
 
-def check_words(words, where):
+def check_words(words, where, sure):
     """1 where these are a command of ours."""
     while words and re.match(r'\w+=', words[0]):
         words = words[1:]
@@ -143,6 +143,8 @@ def check_words(words, where):
     command = program
     if words and f'{program} {words[0]}' in commands:
         command, words = f'{program} {words[0]}', words[1:]
+    elif program == 'batchlab' and words and re.match(r'[a-z]+$', words[0]) and words[0] != 'help' and not sure:
+        return 0
     elif program == 'batchlab' and words and re.match(r'[a-z]+$', words[0]) and words[0] != 'help':
         problems.append(f'{where}: there is no command batchlab {words[0]}')
         return 1
@@ -194,7 +196,7 @@ for path in sorted(set(documents)):
     with open(os.path.join(root, path), encoding='utf-8') as f:
         for number, code, runs in code_of(f.read()):
             where = f'{path}:{number}'
-            shown += sum(check_words(words, where) for words in words_of(code))
+            shown += sum(check_words(words, where, runs is not None) for words in words_of(code))
             if runs and code:
                 to_run.append(code)
     with tempfile.TemporaryDirectory() as folder:
