@@ -1,5 +1,6 @@
 #include "base/str.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static bool reserve(bl_str *s, size_t n)
         return true;
     size_t cap = s->cap ? s->cap : 32;
     while (cap < need)
-        cap = cap > need / 2 ? need : cap * 2;
+        cap = cap > SIZE_MAX / 2 ? need : cap * 2;
     char *data = bl_realloc(s->data, cap, 1);
     if (!data) {
         s->failed = true;

@@ -45,6 +45,22 @@ static void test_append_keeps_nul_bytes_and_grows(void **state)
     bl_str_clear(&s);
 }
 
+/* Each byte for itself, as escaping does: the number of times that all is copied must not grow with the length. */
+static void test_growth_is_geometric(void **state)
+{
+    bl_str s;
+    size_t n_grown = 0, cap = 0;
+    bl_str_init(&s);
+    for (int i = 0; i < 1000000; i++) {
+        bl_str_append_c(&s, 'x');
+        n_grown += s.cap != cap;
+        cap = s.cap;
+    }
+    assert_false(s.failed);
+    assert_true(n_grown <= 20);
+    bl_str_clear(&s);
+}
+
 static void test_a_failure_stays(void **state)
 {
     bl_str s;
@@ -157,7 +173,7 @@ int main(void)
         cmocka_unit_test(test_append),          cmocka_unit_test(test_append_keeps_nul_bytes_and_grows),
         cmocka_unit_test(test_a_failure_stays), cmocka_unit_test(test_take),
         cmocka_unit_test(test_copies),          cmocka_unit_test(test_strv),
-        cmocka_unit_test(test_distance),
+        cmocka_unit_test(test_distance),        cmocka_unit_test(test_growth_is_geometric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
