@@ -97,6 +97,7 @@ class Plot {
 
   makeTools() {
     this.log = {};
+    this.buttons = {};
     const wide = this.extent('x', this.chart), name = axis => `${this.chart.id} ${axis}`;
     for (const axis of ['x', 'y']) {
       const span = this.extent(axis, this.chart), possible = span[0] > 0 && !this.chart.rows && this.chart.id !== 'timeline';
@@ -113,6 +114,7 @@ class Plot {
       b.setAttribute('aria-pressed', this.log[axis]);
       b.dataset.axis = axis;
       this.tools.append(b);
+      this.buttons[axis] = b;
     }
     this.tools.append(button('show all', 'End zooming (double click, or the key 0)', () => this.all()));
     this.legend = element('span', 'legend');
@@ -135,7 +137,7 @@ class Plot {
       const mark = element('i');
       mark.style.background = COLORS[s.color % COLORS.length];
       b.append(mark, s.name);
-      b.setAttribute('aria-pressed', 'true');
+      b.setAttribute('aria-pressed', !this.hidden.has(i));
       this.legend.append(b);
     }
     if (this.chart.special && this.chart.series.some(s => s.special && s.special.length))
@@ -162,6 +164,10 @@ class Plot {
     for (const axis of ['x', 'y']) {
       let [low, high] = this.extent(axis);
       if (low > high) [low, high] = [1, 2];
+      if (this.log[axis] && !(low > 0)) { // another trial's values
+        this.log[axis] = false;
+        this.buttons[axis].setAttribute('aria-pressed', 'false');
+      }
       if (this.log[axis]) {
         const room = Math.max((high / low) ** 0.05, 1.01);
         low /= room; high *= room;
@@ -412,8 +418,9 @@ function traceChart(t) {
           series: t.every ? [{...series, line: true, notes}] : [{...series, line: true}, {...series, notes}]};
 }
 
-function traces(figure) {
-  const list = DATA.traces, select = element('select'), groups = new Map();
+// A list of trials to choose from, by case, with the one before and the next; show(index) is called.
+function chooser(list, show) {
+  const select = element('select'), groups = new Map();
   select.setAttribute('aria-label', 'trial');
   list.forEach((t, i) => {
     const label = DATA.cases[t.case] || '?';
@@ -426,13 +433,45 @@ function traces(figure) {
     groups.get(label).append(option);
   });
   select.append(...groups.values());
-  const plot = new Plot(figure, traceChart(list[select.value]));
   const turn = by => {
     select.selectedIndex = clamp(select.selectedIndex + by, 0, list.length - 1);
-    plot.show(traceChart(list[select.value]));
+    show(Number(select.value));
   };
   select.addEventListener('change', () => turn(0));
-  plot.tools.prepend(button('\u2190', 'the trial before', () => turn(-1)), select, button('\u2192', 'the next trial', () => turn(1)));
+  const box = element('span', 'chooser');
+  box.append(button('\u2190', 'the trial before', () => turn(-1)), select, button('\u2192', 'the next trial', () => turn(1)));
+  return {box, select};
+}
+
+function traces(figure) {
+  const c = chooser(DATA.traces, i => plot.show(traceChart(DATA.traces[i])));
+  const plot = new Plot(figure, traceChart(DATA.traces[c.select.value]));
+  plot.tools.prepend(c.box);
+}
+
+// ---- what was looked at in the course of one trial: all panels show the same one ----
+
+function panelChart(base, look) {
+  const series = (look.panels[base.id] || []).map((p, i) => { // not every look gave a value
+    const x = look.x.filter((_, k) => p.y[k] !== null), y = p.y.filter(v => v !== null);
+    return {name: p.name, color: i, x, y, line: true, notes: k => `${digits(x[k], 3)} s: ${digits(y[k])} ${base.y}`};
+  });
+  return {...base, series, x: `seconds since the first look at trial ${look.trial}, ${DATA.cases[look.case]}`, shade: look.warm > 0 ? [0, look.warm] : null};
+}
+
+function looks(charts) {
+  const list = DATA.looks, panels = [];
+  const show = i => panels.forEach(p => {
+    p.select.value = i;
+    p.plot.show(panelChart(p.chart, list[i]));
+  });
+  for (const chart of charts) {
+    const c = chooser(list, show);
+    c.select.value = 0;
+    const plot = new Plot(document.getElementById(chart.id), panelChart(chart, list[0]));
+    plot.tools.prepend(c.box);
+    panels.push({chart, plot, select: c.select});
+  }
 }
 
 // ---- light and dark ----
@@ -456,8 +495,9 @@ function themes() {
 themes();
 for (const chart of DATA.charts) {
   const figure = document.getElementById(chart.id);
-  if (figure && chart.id !== 'steps') new Plot(figure, chart);
+  if (figure && chart.id !== 'steps' && !chart.id.startsWith('trial_')) new Plot(figure, chart);
 }
+if (DATA.looks.length) looks(DATA.charts.filter(c => c.id.startsWith('trial_') && document.getElementById(c.id)));
 if (DATA.traces && DATA.traces.length && document.getElementById('steps')) traces(document.getElementById('steps'));
 performance.mark('batchlab-end');
 performance.measure('batchlab', 'batchlab-begin', 'batchlab-end');

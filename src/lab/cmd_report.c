@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,6 +8,7 @@
 #include "lab/page_file.h"
 #include "lab/show.h"
 #include "lab/sweep_options.h"
+#include "plan/target.h"
 
 enum { EXPERIMENTS_MAX = 32 };
 
@@ -25,7 +27,8 @@ static int find_ids(bl_store *store, const bl_strv *operands, int64_t *ids, size
     return code;
 }
 
-static int write_file(const char *db, const bl_strv *operands, const char *picture, const char *output, bl_error *err)
+static int write_file(const char *db, const bl_strv *operands, const char *picture, double target_loss,
+                      const char *output, bl_error *err)
 {
     bl_store *store = NULL;
     int64_t ids[EXPERIMENTS_MAX];
@@ -42,8 +45,8 @@ static int write_file(const char *db, const bl_strv *operands, const char *pictu
     if (code == BL_OK)
         code = find_ids(store, operands, ids, &n, err);
     if (code == BL_OK)
-        code = picture ? bl_picture_file_write(store, ids, n, picture, bl_str_text(&path), err)
-                       : bl_page_file_write(store, ids, n, 0, bl_str_text(&path), err);
+        code = picture ? bl_picture_file_write(store, ids, n, picture, target_loss, bl_str_text(&path), err)
+                       : bl_page_file_write(store, ids, n, 0, target_loss, bl_str_text(&path), err);
     if (code == BL_OK)
         bl_log_note("wrote %s", bl_str_text(&path));
     bl_store_close(store);
@@ -53,13 +56,17 @@ static int write_file(const char *db, const bl_strv *operands, const char *pictu
 
 int bl_cmd_report(bl_lab *lab, int argc, char **argv)
 {
-    const char *db = BL_SWEEP_DB, *output = NULL, *picture = NULL;
+    const char *db = BL_SWEEP_DB, *output = NULL, *picture = NULL, *target = NULL;
+    double target_loss = NAN;
     const bl_option options[] = {
         {BL_OPT_STRING, 'o', "output", "FILE",
          "Write there, replacing the file as a whole (default: report.html, or the picture's name).", &output, 0, 0},
         {BL_OPT_STRING, 0, "picture", "NAME",
          "Write one picture alone, as SVG (or PNG or PDF where FILE ends so and gnuplot is there): " BL_PICTURES ".",
          &picture, 0, 0},
+        {BL_OPT_STRING, 't', "target", "LOSS",
+         "loss=0.25: shows how many steps, and how long, trials took to that mean loss (default: what --until was).",
+         &target, 0, 0},
         {BL_OPT_STRING, 0, "db", "FILE", "The database of experiments (default: batchlab.db).", &db, 0, 0},
     };
     const bl_command command = {
@@ -72,7 +79,8 @@ int bl_cmd_report(bl_lab *lab, int argc, char **argv)
         .examples = "  batchlab report                     # report.html about the newest experiment\n"
                     "  batchlab report 3 4 -o both.html    # two machines, side by side\n"
                     "  batchlab report 3 --picture throughput -o throughput.svg\n"
-                    "  batchlab report 3 --picture memory -o memory.png    # by gnuplot\n",
+                    "  batchlab report 3 --picture memory -o memory.png    # by gnuplot\n"
+                    "  batchlab report 3 --target loss=0.25\n",
         .options = options,
         .n_options = BL_ARRAY_LEN(options),
     };
@@ -86,8 +94,11 @@ int bl_cmd_report(bl_lab *lab, int argc, char **argv)
     } else if (result.n_rest > 0) {
         code = BL_FAIL(&err, BL_ERR_USAGE, "'%s' is one argument too many", result.rest[0]);
         bl_error_remedy(&err, "batchlab report --help");
+    } else if (target && !bl_target_parse(target, &target_loss)) {
+        code = BL_FAIL(&err, BL_ERR_USAGE, "--target '%s' is no loss", target);
+        bl_error_remedy(&err, "--target loss=0.25");
     } else {
-        code = write_file(db, &result.operands, picture, output, &err);
+        code = write_file(db, &result.operands, picture, target_loss, output, &err);
     }
     bl_options_result_clear(&result);
     return code == BL_OK ? 0 : bl_log_error(&err);

@@ -16,7 +16,7 @@ typedef struct loaded {
     size_t n;
 } loaded;
 
-static int load(bl_store *store, const int64_t *ids, size_t n, loaded *out, bl_error *err)
+static int load(bl_store *store, const int64_t *ids, size_t n, double target_loss, loaded *out, bl_error *err)
 {
     *out = (loaded){0};
     bl_arena_init(&out->arena);
@@ -32,6 +32,7 @@ static int load(bl_store *store, const int64_t *ids, size_t n, loaded *out, bl_e
             out->list[i] = &out->analyses[i];
             out->n++; /* to be cleared from now on */
             code = bl_analysis_compute(&experiments[i], &out->arena, &out->analyses[i], err);
+            out->analyses[i].target_loss = target_loss;
         }
     }
     return code;
@@ -44,12 +45,13 @@ static void unload(loaded *l)
     bl_arena_clear(&l->arena);
 }
 
-int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, const char *path, bl_error *err)
+int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, double target_loss,
+                       const char *path, bl_error *err)
 {
     loaded l;
     bl_str text;
     bl_str_init(&text);
-    int code = load(store, ids, n, &l, err);
+    int code = load(store, ids, n, target_loss, &l, err);
     if (code == BL_OK)
         code = bl_report_page(l.list, l.n, refresh_s, &text, err);
     if (code == BL_OK)
@@ -93,17 +95,17 @@ static int draw(const loaded *l, const char *picture, const char *path, bl_arena
     if (code != BL_OK)
         return code;
     BL_FAIL(err, BL_ERR_USAGE, "there is no picture '%s', or no data for it", picture);
-    bl_error_remedy(err, "%s; the last four want one experiment", BL_PICTURES);
+    bl_error_remedy(err, "%s; all from verdicts on want one experiment", BL_PICTURES);
     return BL_ERR_USAGE;
 }
 
-int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, const char *path,
-                          bl_error *err)
+int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, double target_loss,
+                          const char *path, bl_error *err)
 {
     loaded l;
     bl_str text;
     bl_str_init(&text);
-    int code = load(store, ids, n, &l, err);
+    int code = load(store, ids, n, target_loss, &l, err);
     if (code == BL_OK)
         code = draw(&l, picture, path, &l.arena, &text, err);
     if (code == BL_OK)

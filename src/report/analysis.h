@@ -94,6 +94,7 @@ typedef struct bl_analysis {
     bl_judged_pair *pairs;                  /* of a comparison */
     size_t n_pairs, n_open;                 /* open: not decided */
     size_t n_blocks_judged;                 /* complete blocks, as far as open pairs need them */
+    double target_loss;                     /* asked for by the reader; NaN: --until of the experiment, if any */
     const struct bl_analysis *confirmed_by; /* the comparison that confirms this sweep, borrowed; NULL */
 } bl_analysis;
 

@@ -24,7 +24,7 @@ const char *bl_chart_keep(bl_chart_maker *m, const char *text)
     return copy ? copy : "";
 }
 
-static size_t n_others(const bl_analysis *a)
+size_t bl_chart_n_others(const bl_analysis *a)
 {
     return a->n_cases / a->experiment->factors[0].n_values;
 }
@@ -57,7 +57,7 @@ void bl_chart_add(bl_chart_maker *m, const bl_chart *chart)
         m->charts[(*m->n_charts)++] = *chart;
 }
 
-static const char *series_name(bl_chart_maker *m, const bl_analysis *a, size_t group)
+const char *bl_chart_series_name(bl_chart_maker *m, const bl_analysis *a, size_t group)
 {
     const bl_experiment *e = a->experiment;
     const char *other = strchr(a->cases[group].label, ' ');
@@ -65,7 +65,7 @@ static const char *series_name(bl_chart_maker *m, const bl_analysis *a, size_t g
     bl_str_init(&name);
     if (m->n > 1)
         bl_str_printf(&name, "%lld%s%s", (long long)e->id, e->name ? " " : "", e->name ? e->name : "");
-    if (n_others(a) > 1 && other)
+    if (bl_chart_n_others(a) > 1 && other)
         bl_str_printf(&name, "%s%s", m->n > 1 ? ": " : "", other + 1);
     bl_str clean;
     bl_str_init(&clean);
@@ -114,7 +114,7 @@ const char *bl_chart_note(bl_chart_maker *m, const char *label, const char *unit
 static void fill_points(bl_chart_maker *m, const bl_analysis *a, size_t group, quantity q, const char *unit,
                         bl_chart_series *s)
 {
-    size_t others = n_others(a);
+    size_t others = bl_chart_n_others(a);
     for (size_t c = group; c < a->n_cases; c += others) {
         double low, high, value = value_of(a, &a->cases[c], q, &low, &high);
         if (!isfinite(value))
@@ -202,16 +202,16 @@ static void make_batch_chart(bl_chart_maker *m, bl_chart chart, quantity q, cons
     chart.special = "power of two";
     chart.batch_axis = true;
     for (size_t k = 0; k < m->n; k++)
-        room += 2 * n_others(m->analyses[k]);
+        room += 2 * bl_chart_n_others(m->analyses[k]);
     chart.series = bl_chart_take(m, room, sizeof *chart.series);
     for (size_t k = 0; k < m->n && !m->failed; k++) {
         const bl_analysis *a = m->analyses[k];
-        for (size_t group = 0; group < n_others(a) && !m->failed; group++) {
+        for (size_t group = 0; group < bl_chart_n_others(a) && !m->failed; group++) {
             bl_chart_series *s = &chart.series[chart.n_series++];
             if (!bl_chart_take_series(m, s, a->n_cases, q == RATE))
                 return;
             s->color = color++;
-            s->name = series_name(m, a, group);
+            s->name = bl_chart_series_name(m, a, group);
             fill_points(m, a, group, q, unit, s);
             double fixed, slope;
             if (q == RATE || q == WAIT)
@@ -219,7 +219,7 @@ static void make_batch_chart(bl_chart_maker *m, bl_chart chart, quantity q, cons
             bool fitted = fit(s, q, &fixed, &slope);
             if (fitted && q != RESIDUAL)
                 add_line(m, &chart, s, fixed, slope);
-            if (q == MEMORY_GIB && m->n == 1 && n_others(a) == 1)
+            if (q == MEMORY_GIB && m->n == 1 && bl_chart_n_others(a) == 1)
                 add_limit(m, &chart, fitted ? fixed : NAN, fitted ? slope : NAN);
             for (size_t i = 0; i < s->n && fitted && q == RESIDUAL; i++) {
                 s->y[i] = 100 * (1 - (fixed + slope * s->x[i]) / s->y[i]);
@@ -292,7 +292,11 @@ int bl_charts_make(const bl_analysis *const *analyses, size_t n, bl_arena *arena
     if (n == 0)
         return BL_OK;
     make_batch_charts(&m);
-    if (n == 1)
+    bl_chart_make_machine(&m);
+    if (n == 1) {
+        bl_chart_make_training(&m);
         bl_chart_make_inside(&m);
+        bl_chart_make_trial(&m);
+    }
     return m.failed ? BL_FAIL(err, BL_ERR_NOMEM, "no memory for the pictures") : BL_OK;
 }

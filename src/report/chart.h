@@ -30,16 +30,18 @@ typedef struct bl_chart {
     double band;         /* shaded from -band to band, of y, or of x in a chart with rows; NaN: none */
     double limit;        /* a line across, of y; NaN: none */
     const char *limit_label;
+    double shade_to;   /* shaded from the left up to this x; 0: nothing */
     const char **rows; /* names of rows, drawn from the top; y is then their number. NULL: y is a quantity */
     size_t n_rows;
     bl_chart_series *series;
     size_t n_series;
 } bl_chart;
 
-#define BL_CHARTS_MAX 16
+#define BL_CHARTS_MAX 32
 
-/* Throughput, step time with its fit, the fit's residuals, memory, waiting for data, a comparison's verdicts,
- * differences from the best, the order of trials, the steps of some; those of which the experiments have no data are
+/* Throughput, step time with its fit, the fit's residuals, memory, waiting for data, utilisation, energy, noise scales,
+ * steps and time to a target, a comparison's verdicts, differences from the best, the order of trials, their
+ * temperature, the steps of some, the telemetry of one; those of which the experiments have no data are
  * left out. Several experiments overlay, but for what is only of use inside one. All memory is the arena's; the
  * analyses must live as long. charts[BL_CHARTS_MAX]. */
 int bl_charts_make(const bl_analysis *const *analyses, size_t n, bl_arena *arena, bl_chart *charts, size_t *n_charts,

@@ -25,6 +25,17 @@ void bl_chart_add(bl_chart_maker *m, const bl_chart *chart);
 const char *bl_chart_note(bl_chart_maker *m, const char *label, const char *unit, double value, double low,
                           double high);
 
+/* Combinations of the factors but the batch size. */
+size_t bl_chart_n_others(const bl_analysis *a);
+/* What tells this combination, of this experiment, from the others; "" where there is one alone. */
+const char *bl_chart_series_name(bl_chart_maker *m, const bl_analysis *a, size_t group);
+
+/* Utilisation, energy; of one experiment the temperature too. */
+void bl_chart_make_machine(bl_chart_maker *m);
+/* Of one experiment: what was looked at in the course of a trial (panels.h). */
+void bl_chart_make_trial(bl_chart_maker *m);
+/* Of one experiment: noise scales, steps and time to the target. */
+void bl_chart_make_training(bl_chart_maker *m);
 /* Of one experiment: differences and verdicts, the trials in their order, the steps of some of them. */
 void bl_chart_make_inside(bl_chart_maker *m);
 

@@ -99,6 +99,16 @@ static void frame(bl_str *out, const bl_chart *chart)
                       -chart->band, chart->band);
 }
 
+/* Behind everything; 2: an object of its own beside the band. */
+static void shade(bl_str *out, const bl_chart *chart)
+{
+    if (chart->shade_to > 0)
+        bl_str_printf(out,
+                      "set object 2 rectangle from graph 0, graph 0 to first %.9g, graph 1 behind fc rgb '#e6e6e6' fs "
+                      "solid noborder\n",
+                      chart->shade_to);
+}
+
 static void plots(bl_str *out, const bl_chart *chart)
 {
     bl_str_append(out, "plot");
@@ -144,6 +154,7 @@ void bl_gnuplot_chart(const bl_chart *chart, bool pdf, bl_str *out)
     bl_str_append(out, "set grid lc rgb '#d5d5d5' lt 1\nset key top right\n");
     batch_axis(out, chart);
     frame(out, chart);
+    shade(out, chart);
     data(out, chart);
     plots(out, chart);
 }

@@ -55,6 +55,7 @@ static const char script_style[] =
     "#theme{float:right}.tools{display:flex;flex-wrap:wrap;gap:.35rem;margin-bottom:.3rem}"
     ".legend{display:contents}.legend i{display:inline-block;width:1em;height:.3em;margin-right:.4em;"
     "vertical-align:middle}\n"
+    ".chooser{display:flex;gap:.35rem;max-width:100%}.chooser select{min-width:0}\n"
     ".unit{font-size:.8rem;color:var(--faint);align-self:center}.area{position:relative;touch-action:pan-y}"
     ".tip{position:absolute;z-index:9;padding:.25rem .5rem;font-size:.85rem;line-height:1.3;color:var(--text);"
     "background:var(--back);border:1px solid currentColor;border-radius:.3rem;pointer-events:none;width:max-content}"

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "report/panels.h"
 #include "report/svg.h"
 #include "report/traces.h"
 
@@ -83,6 +84,11 @@ static void one_chart(bl_str *out, const bl_chart *c)
     bl_str_printf(out, "\"batch\":%s,\"zero\":%s,\"band\":", c->batch_axis ? "true" : "false",
                   c->from_zero ? "true" : "false");
     number(out, c->band, 6);
+    if (c->shade_to > 0) {
+        bl_str_append(out, ",\"shade\":[0,");
+        number(out, c->shade_to, 6);
+        bl_str_append_c(out, ']');
+    }
     if (c->limit_label) {
         bl_str_append(out, ",\"limit\":");
         number(out, c->limit, 6);
@@ -128,6 +134,46 @@ static void traces(bl_str *out, const bl_analysis *a)
     }
 }
 
+static void one_look(bl_str *out, const bl_analysis *a, size_t i, size_t points)
+{
+    const bl_trial_record *t = &a->experiment->trials[i];
+    double values[BL_PANEL_POINTS_MAX];
+    bl_panel_line lines[BL_PANEL_LINES_MAX];
+    size_t n = bl_panel_times(t->telemetry, points, values), written = 0;
+    bl_str_printf(out, "{\"trial\":%zu,\"block\":%zu,\"case\":%zu,\"warm\":", i + 1, t->block + 1, t->case_index);
+    number(out, bl_panel_warm(t, &a->trials[i]), 4);
+    bl_str_append_c(out, ',');
+    numbers(out, "x", values, n, 4);
+    bl_str_append(out, ",\"panels\":{");
+    for (size_t p = 0; p < bl_n_panels; p++) {
+        size_t n_lines = bl_panel_lines(t->telemetry, &bl_panels[p], lines);
+        for (size_t k = 0; k < n_lines; k++) {
+            if (k == 0)
+                bl_str_printf(out, "%s\"%s\":[", written++ ? "," : "", bl_panels[p].id);
+            bl_str_append(out, k ? ",{" : "{");
+            member(out, "name", lines[k].name);
+            bl_panel_values(t->telemetry, &lines[k], points, values);
+            numbers(out, "y", values, n, 4);
+            bl_str_append(out, k + 1 < n_lines ? "}" : "}]");
+        }
+    }
+    bl_str_append(out, "}}");
+}
+
+/* Telemetry of as many trials as there is room for, from the first to the last. */
+static void looks(bl_str *out, const bl_analysis *a)
+{
+    const bl_experiment *e = a->experiment;
+    bl_panel_plan plan = bl_panel_plan_make(e);
+    size_t seen = 0, written = 0;
+    for (size_t i = 0; i < e->n_trials; i++) {
+        if (!bl_panel_has(&e->trials[i]) || seen++ % plan.stride != 0)
+            continue;
+        bl_str_append(out, written++ ? "," : "");
+        one_look(out, a, i, plan.points);
+    }
+}
+
 void bl_page_data(const bl_analysis *const *analyses, size_t n, const bl_chart *charts, size_t n_charts, bl_str *out)
 {
     bl_str_append(out, "{\"charts\":[");
@@ -143,5 +189,8 @@ void bl_page_data(const bl_analysis *const *analyses, size_t n, const bl_chart *
     bl_str_append(out, "],\"traces\":[");
     if (n == 1)
         traces(out, analyses[0]);
+    bl_str_append(out, "],\"looks\":[");
+    if (n == 1)
+        looks(out, analyses[0]);
     bl_str_append(out, "]}");
 }

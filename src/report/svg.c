@@ -210,6 +210,16 @@ static void draw_band(const frame *f)
         rule(f, f->left, at_y(f, 0), f->right, at_y(f, 0), "");
 }
 
+static void draw_shade(const frame *f)
+{
+    double to = fmin(f->chart->shade_to, f->x_high);
+    if (to > f->x_low && f->chart->shade_to > 0)
+        bl_str_printf(f->out,
+                      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"currentColor\" "
+                      "fill-opacity=\"0.14\"/>\n",
+                      f->left, f->top, at_x(f, to) - f->left, f->bottom - f->top);
+}
+
 static void draw_limit(const frame *f)
 {
     double limit = f->chart->limit;
@@ -320,6 +330,7 @@ void bl_svg_chart(const bl_chart *chart, bool alone, bl_str *out)
     bl_str_append(out, "\">\n<g fill=\"currentColor\" font-variant-numeric=\"tabular-nums\">\n");
     if (find_ranges(&f)) {
         draw_band(&f);
+        draw_shade(&f);
         draw_axes(&f);
         draw_limit(&f);
         draw_legend(&f);

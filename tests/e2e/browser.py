@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """The page of batchlab report in a real browser: it draws without a complaint, says the right number under the pointer, obeys its
 buttons and keys, fits a phone, and takes no text for anything but text."""
+import array
 import os
 import shutil
+import sqlite3
 import sys
 import tempfile
 
@@ -16,6 +18,7 @@ except ImportError:
     print('skipped: wants python3-selenium')
     sys.exit(77)
 from lab_case import LabCase, main
+from tune import QUADRATIC
 
 if not shutil.which('chromium') or not shutil.which('chromedriver'):
     print('skipped: wants chromium and chromedriver')
@@ -23,6 +26,10 @@ if not shutil.which('chromium') or not shutil.which('chromedriver'):
 
 HOSTILE = '</script><script>window.owned=1</script><img src=x onerror=owned=1><!--\u2028"\\\'&amp;'
 FIGURES = ['throughput', 'step_time', 'residuals', 'memory', 'differences', 'timeline', 'steps']
+ALL = ['throughput', 'step_time', 'residuals', 'memory', 'utilisation', 'energy', 'temperature', 'noise_scale', 'steps_to_target',
+       'time_to_target', 'differences', 'timeline', 'steps', 'trial_cpu', 'trial_memory', 'trial_busy', 'trial_clock',
+       'trial_temperature', 'trial_power']
+STUB = os.path.join(os.environ['BATCHLAB_BUILD_ROOT'], 'tests', 'telemetry', 'libstub_nvml_present.so')
 # Where a plot's point lies on the screen: [x, y, its note].
 POINT = '''const p = document.getElementById(arguments[0]).plot, k = arguments[1], q = p.all_points()[k], u = p.u;
 u.over.scrollIntoView({block: 'center'});
@@ -65,12 +72,13 @@ class Browser(LabCase):
     def js(self, script, *args):
         return self.driver.execute_script(script, *args)
 
-    def sweep(self, *options, batches='15,16,17', words=()):
-        what = (options, batches, words)
+    def sweep(self, *options, batches='15,16,17', words=(), telemetry='off'):
+        what = (options, batches, words, telemetry)
         if what in self.swept and not os.path.exists(self.db):
             shutil.copy(self.swept[what], self.db)
             return
-        self.lab('sweep', '-q', '-b', batches, '-n', '6', '-w', '1', *options, *self.train(5, *words))
+        self.lab('sweep', '-q', '-b', batches, '-n', '6', '-w', '1', '--telemetry', telemetry, *options,
+                 *self.train(5 if telemetry == 'off' else 60, *words))
         if self.query('SELECT count(*) FROM experiment') == [(1,)]:  # for the next test that wants the same
             self.swept[what] = os.path.join(self.profile, f'{len(self.swept)}.db')
             self.query(f"VACUUM INTO '{self.swept[what]}'")
@@ -87,7 +95,8 @@ class Browser(LabCase):
         self.driver.get('file://' + path)
         self.js('try { sessionStorage.clear(); } catch (e) {}')
         self.driver.refresh()
-        self.assertEqual(self.js('return [...document.querySelectorAll("figure")].map(f => f.id)'), figures)
+        if figures:
+            self.assertEqual(self.js('return [...document.querySelectorAll("figure")].map(f => f.id)'), figures)
         self.quiet()
 
     def quiet(self):
@@ -215,10 +224,80 @@ class Browser(LabCase):
         self.js('return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
         self.assertGreater(self.js('return document.querySelector("figure canvas").clientWidth'), 600)
 
+    def measure_all(self):
+        """A sweep of which everything is known: telemetry, with a stand-in for NVIDIA's library, noise, a target."""
+        self.env.update(BATCHLAB_NVML=STUB)
+        trainer = self.write('quadratic.py', QUADRATIC)
+        self.lab('sweep', '-q', '-b', '16,64,256', '-p', 'lr=1,0.5', '-n', '2', '--until', 'loss=0.12', '--telemetry', '100Hz',
+                 '--', sys.executable, trainer, '{batch}', '{lr}', '150', 'slowly', 'noise')
+        # What the machine gives or not is written in, so that it is the same everywhere.
+        looks = self.query('SELECT trial_id, looks_ns FROM telemetry')
+        with sqlite3.connect(self.db) as db:
+            db.execute("DELETE FROM telemetry_series WHERE source IN ('RAPL', 'processors')")
+            for trial, times in looks:
+                times = array.array('q', times)
+                for position, (source, metric, unit, counter, value) in enumerate((
+                        ('RAPL', 'energy', 'J', 1, lambda s: 25 * s), ('processors', 'frequency', 'Hz', 0, lambda s: 3e9)), 900):
+                    values = array.array('d', [value((t - times[0]) / 1e9) for t in times])
+                    db.execute('INSERT INTO telemetry_series (trial_id, position, source, metric, unit, scope, counter, samples) '
+                               'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+                               (trial, position, source, metric, unit, HOSTILE, counter, values.tobytes()))
+
+    def test_what_the_machine_did(self):
+        self.measure_all()
+        self.open(figures=ALL)
+        e = self.export()
+        for figure in ('utilisation', 'energy', 'noise_scale', 'steps_to_target', 'time_to_target', 'temperature'):
+            told, note = self.point_at(figure, 0)
+            notes = self.js('return document.getElementById(arguments[0]).plot.all_points().map(p => p.s.notes[p.i])', figure)
+            self.assertTrue(note and any(told.endswith(n) for n in notes), (figure, told))  # several lie upon one another
+        case = [c for c in e['cases'] if c['factors'] == {'batch': '16', 'lr': '1'}][0]
+        told = self.js('return document.getElementById("energy").plot.all_points().map(p => p.s.notes[p.i])')
+        told = [t for t in told if t.startswith('batch=16 lr=1: ')][0]
+        self.assertAlmostEqual(float(told.split(': ')[1].split()[0]), case['telemetry']['joules_per_sample'],
+                               delta=0.2 * case['telemetry']['joules_per_sample'])  # one is a mean, the other a middle
+        mine = ('return document.getElementById(arguments[0]).plot.all_points().findIndex(p => p.s.name.includes("script") &&'
+                ' p.x > 0)')
+        told = self.point_at('trial_power', self.js(mine, 'trial_power'))[0]
+        self.assertAlmostEqual(float(told.split(' s: ')[1].split()[0]), 25, delta=0.1)
+        self.assertIn('</script><script>', told)  # a scope's name
+        self.assertAlmostEqual(float(self.point_at('trial_clock', self.js(mine, 'trial_clock'))[0].split(' s: ')[1].split()[0]), 3)
+        told = self.point_at('steps_to_target', 0)[0]
+        number = int(told.split('trial ')[1].split(',')[0])
+        reached = [t for t in e['trials'] if t['factors']['batch'] == '16']
+        self.assertIn(e['trials'][number - 1], reached)
+        self.assertEqual(int(float(told.split(': ')[-1].split()[0])), e['trials'][number - 1]['n_steps'])  # it ended there
+        # All panels follow one choice, and say which trial they show.
+        for figure in [f for f in ALL if f.startswith('trial_')]:
+            self.assertEqual(self.js('return document.querySelector(`#${arguments[0]} select`).value', figure), '0')
+        self.driver.find_element(By.CSS_SELECTOR, '#trial_memory button[title="the next trial"]').click()
+        chosen = self.js('return document.querySelector("#trial_memory select").selectedOptions[0].textContent')
+        for figure in [f for f in ALL if f.startswith('trial_')]:
+            self.assertEqual(self.js('return document.querySelector(`#${arguments[0]} select`).selectedOptions[0].textContent',
+                                     figure), chosen)
+            self.assertIn(chosen.split(',')[0] + ',', self.js('return document.getElementById(arguments[0]).plot.chart.x', figure))
+        # Switches: a logarithm, a series away and back.
+        button = self.driver.find_element(By.CSS_SELECTOR, '#steps_to_target button[data-axis=y]')
+        button.click()
+        self.assertEqual(self.scale('steps_to_target', 'y')[2], 3)
+        points = 'return document.getElementById("utilisation").plot.all_points().length'
+        before = self.js(points)
+        name = self.driver.find_elements(By.CSS_SELECTOR, '#utilisation .legend button')[0]
+        name.click()
+        self.assertLess(self.js(points), before)
+        name.click()
+        self.assertEqual(self.js(points), before)
+        self.assertEqual(self.js('return [typeof owned, document.images.length, document.scripts.length]'), ['undefined', 0, 2])
+        self.screen(360, 740)
+        self.driver.refresh()
+        self.assertLessEqual(self.js('return document.documentElement.scrollWidth'), 360)
+        self.quiet()
+
     def test_texts_stay_texts(self):
         trainer = self.write('hostile.py', f'print({HOSTILE!r})\nraise SystemExit({HOSTILE!r})\n')
         self.sweep('--name', HOSTILE, '--param', 'x=' + HOSTILE.replace(',', '\\,') + ',plain', words=('{x}',))
-        self.lab('sweep', '-q', '-b', '1,2', '-n', '2', '--name', HOSTILE, '--', 'python3', trainer, '{batch}', status=1)
+        self.lab('sweep', '-q', '-b', '1,2', '-n', '2', '--name', HOSTILE, '--telemetry', 'off', '--', 'python3', trainer, '{batch}',
+                 status=1)
         self.open('1')
         self.assertIn('owned', self.point_at('throughput', 0)[0])
         self.assertIn('</script><script>', self.js('return document.querySelector("#throughput .legend").textContent'))
@@ -247,10 +326,14 @@ class Browser(LabCase):
         self.quiet()
 
     def test_two_thousand_trials(self):
-        self.sweep(batches='15,16')
+        self.sweep(batches='15,16', telemetry='100Hz')
+        self.query("DELETE FROM telemetry_series WHERE metric IN ('temperature', 'frequency', 'energy')")  # not on all machines
         self.multiply(6, 1000)
-        self.open(figures=[f for f in FIGURES if f != 'residuals'])
+        self.open(figures=None)
+        self.assertLess(os.path.getsize(os.path.join(self.folder, 'page.html')), 1_500_000)
         self.assertEqual(self.js('return document.querySelector("#steps select").options.length'), 2000)
+        self.assertGreater(self.js('return document.querySelector("#trial_memory select").options.length'), 50)
+        self.assertIn('is kept here', self.js('return document.querySelector("#trial_cpu figcaption").textContent'))
         self.assertEqual(self.js('return document.getElementById("timeline").plot.all_points().length'), 2000)
         self.assertIn('trial 2000, block 1000', self.js(POINT, 'timeline', 1999)[2])
         self.assertGreater(self.js('return performance.getEntriesByName("batchlab")[0].duration'), 0)

@@ -109,6 +109,12 @@ class LabCase(unittest.TestCase):
             db.execute('INSERT INTO step SELECT n.id, s.position, s.samples, s.end_ns, s.time_ns, s.wait_ns, s.loss '
                        f'FROM trial n JOIN trial o ON o.block = n.block % {measured} AND o.case_index = n.case_index '
                        f'JOIN step s ON s.trial_id = o.id WHERE n.block >= {measured}')
+            for table in 'telemetry', 'telemetry_series':
+                names = [c[1] for c in db.execute(f'PRAGMA table_info({table})') if c[1] != 'trial_id']
+                if names:
+                    db.execute(f'INSERT INTO {table} (trial_id, {", ".join(names)}) SELECT n.id, s.{", s.".join(names)} '
+                               f'FROM trial n JOIN trial o ON o.block = n.block % {measured} AND o.case_index = n.case_index '
+                               f'JOIN {table} s ON s.trial_id = o.id WHERE n.block >= {measured}')
 
     def check_integrity(self):
         self.assertEqual(self.query('PRAGMA integrity_check'), [('ok',)])

@@ -58,7 +58,7 @@ class Report(LabCase):
             return f.read()
 
     def sweep(self, *options, batches='15,16,17', words=()):
-        self.lab('sweep', '-q', '-b', batches, '-n', '6', '-w', '1', *options, *self.train(5, *words))
+        self.lab('sweep', '-q', '-b', batches, '-n', '6', '-w', '1', '--telemetry', 'off', *options, *self.train(5, *words))
 
     def test_a_page_stands_alone(self):
         self.sweep('--name', HOSTILE)

@@ -1,6 +1,9 @@
 #include "sample.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void sample_init(sample *s, int64_t blocks)
 {
@@ -93,4 +96,21 @@ void sample_fill(sample *s, int64_t blocks)
     for (size_t block = 0; block < (size_t)blocks; block++)
         for (size_t c = 0; c < 3; c++)
             sample_add(s, block, c, (c == 0 ? 1.016 : c == 1 ? 1.0 : 1.05) * 0.128 * weather[(block + c) % 6]);
+}
+
+void sample_expect_golden(const char *name, const bl_str *made)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/tests/golden/report/%s", getenv("BATCHLAB_SOURCE_ROOT"), name);
+    if (getenv("BATCHLAB_UPDATE_GOLDEN"))
+        test_write_file(path, bl_str_text(made), made->len);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        fail_msg("no %s", path);
+    char *wanted = calloc(made->len + 2, 1);
+    size_t n = fread(wanted, 1, made->len + 1, file);
+    fclose(file);
+    if (n != made->len || memcmp(wanted, bl_str_text(made), n) != 0)
+        fail_msg("%s differs; got:\n%s", name, bl_str_text(made));
+    free(wanted);
 }

@@ -28,4 +28,7 @@ bl_trial_record *sample_add_silent(sample *s, size_t block, size_t case_index, d
 void sample_analyse(sample *s);
 void sample_clear(sample *s);
 
+/* What was made, against tests/golden/report/NAME; BATCHLAB_UPDATE_GOLDEN writes that anew. */
+void sample_expect_golden(const char *name, const bl_str *made);
+
 #endif

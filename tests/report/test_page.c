@@ -52,19 +52,7 @@ static const bl_chart *chart_of(const char *id)
 
 static void expect_golden(const char *name)
 {
-    char path[400];
-    snprintf(path, sizeof path, "%s/tests/golden/report/%s", getenv("BATCHLAB_SOURCE_ROOT"), name);
-    if (getenv("BATCHLAB_UPDATE_GOLDEN"))
-        test_write_file(path, bl_str_text(&out), out.len);
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        fail_msg("no %s", path);
-    char *wanted = calloc(out.len + 2, 1);
-    size_t n = fread(wanted, 1, out.len + 1, file);
-    fclose(file);
-    if (n != out.len || memcmp(wanted, bl_str_text(&out), n) != 0)
-        fail_msg("%s differs; got:\n%s", name, bl_str_text(&out));
-    free(wanted);
+    sample_expect_golden(name, &out);
 }
 
 static void pictures_are_as_they_were(void **state)
