@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab_case import PYTHON, LabCase  # noqa: E402
 
-TRAINER = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1].endswith('batchlab-train') else None
+TRAINER = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].endswith('batchlab-train') else None
 MPIRUN = 'mpirun -np {ranks} --oversubscribe'
 # Open MPI leaves memory behind at its end.
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMP_WAIT_POLICY='passive',
