@@ -27,6 +27,20 @@ static void check(double peak, double low, double high)
         fail_msg("a peak of %.1f MiB, not %.0f to %.0f", peak, low, high);
 }
 
+/* What ends before the first look has only wait4's peak, which is the launcher's own where that is larger, as with
+ * sanitizers: then it is unknown, and never the lab's. */
+static void check_one_that_is_soon_gone(void)
+{
+    bl_trial_result r;
+    run_shell("true", NULL, &r);
+    assert_outcome(&r, BL_OUTCOME_OK);
+    if (r.peak_memory_b.known)
+        check(r.peak_memory_b.value / MIB, 0, 32);
+    else
+        assert_string_equal(r.peak_memory_b.reason, "the process ended before its memory could be read");
+    bl_trial_result_clear(&r);
+}
+
 static void a_fat_lab_makes_no_fat_trials(void **state)
 {
     size_t size = 300 * MIB;
@@ -40,7 +54,7 @@ static void a_fat_lab_makes_no_fat_trials(void **state)
     struct rusage usage;
     assert_int_equal(wait4(child, NULL, 0, &usage), child);
     assert_true(usage.ru_maxrss > 300 * 1024);
-    check(peak_mib("true"), 0, 32);
+    check_one_that_is_soon_gone();
     check(peak_mib("sleep 0.2"), 0, 32);
     free(block);
 }
