@@ -2,6 +2,8 @@
 #ifndef BL_BASE_OPTIONS_H
 #define BL_BASE_OPTIONS_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"

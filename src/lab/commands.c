@@ -7,6 +7,7 @@ const bl_lab_command bl_lab_commands[] = {
     {"compare", "decide whether batch sizes, or two commands, differ in speed", true, bl_cmd_compare},
     {"selftest", "show how small a difference this machine resolves", true, bl_cmd_selftest},
     {"max", "find the largest batch size that fits, and how memory grows", true, bl_cmd_max},
+    {"run", "carry out a study that is written down in a file", true, bl_cmd_run},
     {"list", "list the stored experiments", false, bl_cmd_list},
     {"show", "show an experiment's table, plot and verdict", false, bl_cmd_show},
     {"report", "write a web page, or a picture, about experiments", false, bl_cmd_report},

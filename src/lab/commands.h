@@ -32,6 +32,7 @@ int bl_cmd_max(bl_lab *lab, int argc, char **argv);
 int bl_cmd_list(bl_lab *lab, int argc, char **argv);
 int bl_cmd_show(bl_lab *lab, int argc, char **argv);
 int bl_cmd_report(bl_lab *lab, int argc, char **argv);
+int bl_cmd_run(bl_lab *lab, int argc, char **argv);
 int bl_cmd_export(bl_lab *lab, int argc, char **argv);
 int bl_cmd_explain(bl_lab *lab, int argc, char **argv);
 int bl_cmd_tune(bl_lab *lab, int argc, char **argv);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The lab alone wants SQLite, jansson and PCRE2, and nothing else: neither to be configured nor to run."""
+"""The lab alone wants SQLite, jansson and PCRE2, and nothing else: neither to be configured nor to run. (libyaml, where it is
+there, adds experiment files.)"""
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import tempfile
 
 root, build = os.environ['BATCHLAB_SOURCE_ROOT'], os.environ['BATCHLAB_BUILD_ROOT']
 with tempfile.TemporaryDirectory() as folder:
-    done = subprocess.run(['meson', 'setup', folder, root, '-Dtrainer=disabled', '-Dtests=disabled', '-Dpage=disabled'], capture_output=True,
+    done = subprocess.run(['meson', 'setup', folder, root, '-Dtrainer=disabled', '-Dtests=disabled', '-Dpage=disabled', '-Dyaml=disabled'], capture_output=True,
                           text=True)
     if done.returncode != 0:
         sys.exit(done.stdout + done.stderr)
@@ -24,7 +25,7 @@ if 'batchlab' not in targets or 'batchlab-train' in targets:
 
 loaded = {line.split()[0] for line in subprocess.check_output(['ldd', os.path.join(build, 'src', 'lab', 'batchlab')], text=True).splitlines()}
 known = r'(/.*/)?(linux-vdso|linux-gate|ld-linux.*|libc|libm|libdl|libpthread|libgcc_s|libasan|libubsan|librt|libresolv)\.so.*|' \
-        r'(libsqlite3|libjansson|libpcre2-8)\.so.*'
+        r'(libsqlite3|libjansson|libpcre2-8|libyaml-0)\.so.*'
 strange = {name for name in loaded if not re.fullmatch(known, name)}
 # SQLite's own, and what the sanitizers bring.
 if strange - {'libz.so.1'} - ({'libstdc++.so.6'} if any('san' in name for name in loaded) else set()):
