@@ -31,6 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(isfinite(seconds) && seconds > 0);
     }
     free(layers);
+    bl_layer one;
+    bl_role role;
+    bl_product products[BL_LAYER_PRODUCTS];
+    rc = bl_layer_role_parse(text, &one, &role, &err);
+    FUZZ_CHECK(rc == BL_ERR_USAGE || (rc == BL_OK && bl_layer_products(&one, 1, role, products) > 0));
     free(text);
     return 0;
 }

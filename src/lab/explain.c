@@ -16,19 +16,15 @@ static bl_explain_row predict_row(const bl_explain *e, int64_t batch)
 {
     bl_explain_row row = {.batch = batch, .busy = NAN, .measured = NAN, .residual = NAN};
     double tile_time = 0, busy_time = 0, memory_time = 0;
-    for (size_t i = 0; i < e->n_layers; i++)
-        for (bl_role role = BL_ROLE_FORWARD; role < BL_N_ROLES; role++) {
-            bl_product products[BL_LAYER_PRODUCTS];
-            int n = bl_layer_products(&e->layers[i], (double)batch, role, products);
-            for (int k = 0; k < n; k++) {
-                bl_estimate estimate = bl_predict(&e->device, e->type, &products[k]);
-                row.flop += products[k].flop;
-                row.seconds += estimate.seconds;
-                memory_time += estimate.memory_s >= estimate.arithmetic_s ? estimate.seconds : 0;
-                tile_time += estimate.tiles > 0 ? estimate.arithmetic_s : 0;
-                busy_time += estimate.tiles > 0 ? estimate.arithmetic_s * estimate.busy * estimate.fill : 0;
-            }
-        }
+    for (bl_layers_walk w = bl_layers_begin(e->layers, e->n_layers, (double)batch); bl_layers_next(&w);) {
+        bl_estimate estimate = bl_predict(&e->device, e->type, &w.product);
+        row.flop += w.product.flop;
+        row.bytes += w.product.elements * bl_number_b(e->type);
+        row.seconds += estimate.seconds;
+        memory_time += estimate.memory_s >= estimate.arithmetic_s ? estimate.seconds : 0;
+        tile_time += estimate.tiles > 0 ? estimate.arithmetic_s : 0;
+        busy_time += estimate.tiles > 0 ? estimate.arithmetic_s * estimate.busy * estimate.fill : 0;
+    }
     if (tile_time > 0)
         row.busy = busy_time / tile_time;
     row.memory = memory_time / row.seconds;
@@ -199,33 +195,28 @@ static void print_each_product(const bl_explain *e, int64_t batch, const bl_repo
     bl_grid grid;
     bl_grid_init(&grid, BL_ARRAY_LEN(headings), "llrrrrrrrrrrll");
     add_all(&grid, headings, BL_ARRAY_LEN(headings));
-    for (size_t i = 0; i < e->n_layers; i++)
-        for (bl_role role = BL_ROLE_FORWARD; role < BL_N_ROLES; role++) {
-            bl_product products[BL_LAYER_PRODUCTS];
-            int n = bl_layer_products(&e->layers[i], (double)batch, role, products);
-            for (int k = 0; k < n; k++) {
-                const bl_product *p = &products[k];
-                bl_estimate s = bl_predict(&e->device, e->type, p);
-                bl_str name;
-                bl_str_init(&name);
-                bl_layer_format(&e->layers[i], &name);
-                bl_grid_add(&grid, bl_str_text(&name));
-                bl_str_clear(&name);
-                bl_grid_add(&grid, bl_role_name(role));
-                const double sizes[] = {p->m, p->n, p->k, p->count};
-                for (size_t size = 0; size < BL_ARRAY_LEN(sizes); size++)
-                    add_whole(&grid, sizes[size]);
-                bool tiled = s.tiles > 0;
-                add_count(&grid, tiled, s.tiles);
-                add_count(&grid, tiled, s.waves);
-                add_share(&grid, tiled ? s.busy : NAN);
-                add_share(&grid, tiled ? s.fill : NAN);
-                add_number(&grid, s.intensity);
-                add_number(&grid, s.seconds * 1e6);
-                bl_grid_add(&grid, s.memory_s >= s.arithmetic_s ? "memory" : "arithmetic");
-                bl_grid_add(&grid, bl_predict_misaligned(&e->device, e->type, p));
-            }
-        }
+    for (bl_layers_walk w = bl_layers_begin(e->layers, e->n_layers, (double)batch); bl_layers_next(&w);) {
+        const bl_product *p = &w.product;
+        bl_estimate s = bl_predict(&e->device, e->type, p);
+        bl_str name;
+        bl_str_init(&name);
+        bl_layer_format(w.layer, &name);
+        bl_grid_add(&grid, bl_str_text(&name));
+        bl_str_clear(&name);
+        bl_grid_add(&grid, bl_role_name(w.role));
+        const double sizes[] = {p->m, p->n, p->k, p->count};
+        for (size_t size = 0; size < BL_ARRAY_LEN(sizes); size++)
+            add_whole(&grid, sizes[size]);
+        bool tiled = s.tiles > 0;
+        add_count(&grid, tiled, s.tiles);
+        add_count(&grid, tiled, s.waves);
+        add_share(&grid, tiled ? s.busy : NAN);
+        add_share(&grid, tiled ? s.fill : NAN);
+        add_number(&grid, s.intensity);
+        add_number(&grid, s.seconds * 1e6);
+        bl_grid_add(&grid, s.memory_s >= s.arithmetic_s ? "memory" : "arithmetic");
+        bl_grid_add(&grid, bl_predict_misaligned(&e->device, e->type, p));
+    }
     bl_str_printf(out, "\nBatch %lld: every product\n", (long long)batch);
     bl_grid_print(&grid, style, 0, out);
     bl_grid_clear(&grid);
@@ -342,21 +333,16 @@ static json_t *row_json(const bl_explain *e, const bl_explain_row *r)
     if (!e->all || !row)
         return row;
     json_t *list = json_array();
-    for (size_t i = 0; i < e->n_layers; i++)
-        for (bl_role role = BL_ROLE_FORWARD; role < BL_N_ROLES; role++) {
-            bl_product products[BL_LAYER_PRODUCTS];
-            int n = bl_layer_products(&e->layers[i], (double)r->batch, role, products);
-            for (int k = 0; k < n; k++) {
-                json_t *product = product_json(e, &products[k]);
-                bl_str name;
-                bl_str_init(&name);
-                bl_layer_format(&e->layers[i], &name);
-                json_object_set_new(product, "layer", json_string(bl_str_text(&name)));
-                json_object_set_new(product, "role", json_string(bl_role_name(role)));
-                bl_str_clear(&name);
-                json_array_append_new(list, product);
-            }
-        }
+    for (bl_layers_walk w = bl_layers_begin(e->layers, e->n_layers, (double)r->batch); bl_layers_next(&w);) {
+        json_t *product = product_json(e, &w.product);
+        bl_str name;
+        bl_str_init(&name);
+        bl_layer_format(w.layer, &name);
+        json_object_set_new(product, "layer", json_string(bl_str_text(&name)));
+        json_object_set_new(product, "role", json_string(bl_role_name(w.role)));
+        bl_str_clear(&name);
+        json_array_append_new(list, product);
+    }
     json_object_set_new(row, "products", list);
     return row;
 }

@@ -8,6 +8,7 @@
 typedef struct bl_explain_row {
     int64_t batch;
     double flop;     /* of a step */
+    double bytes;    /* that its products read and write, each element once */
     double seconds;  /* a step at best */
     double busy;     /* the share of the units' time that works on a tile, over all tiled products; NaN: no tiles */
     double memory;   /* the share of the time that moving bytes bounds */

@@ -21,6 +21,22 @@ const char *bl_role_name(bl_role role)
     return names[role];
 }
 
+const char *bl_role_word(bl_role role)
+{
+    static const char *const words[] = {"forward", "input", "weights"};
+    return words[role];
+}
+
+bool bl_role_from_word(const char *word, bl_role *out)
+{
+    for (bl_role role = BL_ROLE_FORWARD; role < BL_N_ROLES; role++)
+        if (strcmp(word, bl_role_word(role)) == 0) {
+            *out = role;
+            return true;
+        }
+    return false;
+}
+
 /* ---- reading ---- */
 
 /* The text up to `end`, or its end, without it; false where it is too long for a number. */
@@ -65,11 +81,15 @@ int bl_product_parse(const char *text, bl_product *out, bl_error *err)
     return BL_OK;
 }
 
-/* A word behind the first two: a letter and a number, "k3" or "k3x1", or "first". */
+/* A word behind the first two: a letter and a number, "k3" or "k3x1", or "bias", or "first". */
 static int take_word(bl_layer *l, const char *word, bl_error *err)
 {
     if (strcmp(word, "first") == 0) {
         l->first = true;
+        return BL_OK;
+    }
+    if (strcmp(word, "bias") == 0) {
+        l->bias = true;
         return BL_OK;
     }
     static const char letters[] = "orhwsdg";
@@ -162,6 +182,26 @@ int bl_layer_parse(const char *text, bl_layer *out, bl_error *err)
     return code;
 }
 
+int bl_layer_role_parse(const char *text, bl_layer *out, bl_role *role, bl_error *err)
+{
+    char words[256];
+    bl_product products[BL_LAYER_PRODUCTS];
+    size_t n = strcspn(text, "@");
+    if (n >= sizeof words)
+        return BL_FAIL(err, BL_ERR_USAGE, "layer '%.40s...' is too long", text);
+    memcpy(words, text, n);
+    words[n] = '\0';
+    *role = BL_ROLE_FORWARD;
+    int code = bl_layer_parse(words, out, err);
+    if (code != BL_OK)
+        return code;
+    if (text[n] == '@' && !bl_role_from_word(text + n + 1, role))
+        return BL_FAIL(err, BL_ERR_USAGE, "'%.40s' is no role: it is one of forward, input, weights", text + n + 1);
+    if (bl_layer_products(out, 1, *role, products) == 0)
+        return BL_FAIL(err, BL_ERR_USAGE, "%s has no %s", words, bl_role_name(*role));
+    return BL_OK;
+}
+
 int bl_layers_parse(const char *text, bl_layer **out, size_t *n, bl_error *err)
 {
     size_t room = 0;
@@ -217,6 +257,8 @@ void bl_layer_format(const bl_layer *l, bl_str *out)
         bl_str_printf(out, "attention:t%lld:h%lld:w%lld", (long long)l->rows, (long long)l->heads, (long long)l->in);
         break;
     }
+    if (l->bias)
+        bl_str_append(out, ":bias");
     if (l->first)
         bl_str_append(out, ":first");
 }
@@ -286,4 +328,24 @@ int bl_layer_products(const bl_layer *l, double batch, bl_role role, bl_product 
     out[0] =
         l->kind == BL_LAYER_LINEAR ? linear_product(l, batch * (double)l->rows, role) : conv_product(l, batch, role);
     return 1;
+}
+
+bl_layers_walk bl_layers_begin(const bl_layer *layers, size_t n, double batch)
+{
+    return (bl_layers_walk){.layers = layers, .n = n, .batch = batch};
+}
+
+bool bl_layers_next(bl_layers_walk *w)
+{
+    while (w->next == w->found) {
+        if (w->place == w->n * BL_N_ROLES)
+            return false;
+        w->layer = &w->layers[w->place / BL_N_ROLES];
+        w->role = (bl_role)(w->place % BL_N_ROLES);
+        w->found = bl_layer_products(w->layer, w->batch, w->role, w->products);
+        w->next = 0;
+        w->place++;
+    }
+    w->product = w->products[w->next++];
+    return true;
 }

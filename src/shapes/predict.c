@@ -31,13 +31,8 @@ const char *bl_predict_misaligned(const bl_device *d, bl_number type, const bl_p
 double bl_predict_layers(const bl_device *d, bl_number type, const bl_layer *layers, size_t n, double batch)
 {
     double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        for (bl_role role = BL_ROLE_FORWARD; role < BL_N_ROLES; role++) {
-            bl_product products[BL_LAYER_PRODUCTS];
-            int count = bl_layer_products(&layers[i], batch, role, products);
-            for (int k = 0; k < count; k++)
-                sum += bl_predict(d, type, &products[k]).seconds;
-        }
+    for (bl_layers_walk w = bl_layers_begin(layers, n, batch); bl_layers_next(&w);)
+        sum += bl_predict(d, type, &w.product).seconds;
     return sum;
 }
 

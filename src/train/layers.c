@@ -3,21 +3,30 @@
 #include "graph/op.h"
 #include "model/model.h"
 
+/* What every layer may end with. */
+static void print_end(const bl_graph *graph, const bl_node *node, FILE *out)
+{
+    fprintf(out, "%s%s", node->n_in > 2 && node->in[2] >= 0 ? ":bias" : "",
+            graph->values[node->in[0]].kind == BL_VALUE_INPUT ? ":first" : "");
+}
+
 static void print_conv(const bl_graph *graph, const bl_node *node, FILE *out)
 {
     const bl_shape *x = &graph->values[node->in[0]].shape, *y = &graph->values[node->out[0]].shape;
     const bl_conv_attrs *a = &node->attrs.conv;
-    fprintf(out, "conv:%lldx%lldx%lld:o%lld:k%dx%d:s%d:p%d:d%d:g%d%s", (long long)x->dim[1], (long long)x->dim[2],
+    fprintf(out, "conv:%lldx%lldx%lld:o%lld:k%dx%d:s%d:p%d:d%d:g%d", (long long)x->dim[1], (long long)x->dim[2],
             (long long)x->dim[3], (long long)y->dim[1], a->kernel[0], a->kernel[1], a->stride[0], a->pad[0],
-            a->dilation[0], a->groups, graph->values[node->in[0]].kind == BL_VALUE_INPUT ? ":first" : "");
+            a->dilation[0], a->groups);
+    print_end(graph, node, out);
 }
 
 static void print_linear(const bl_graph *graph, const bl_node *node, FILE *out)
 {
     const bl_shape *x = &graph->values[node->in[0]].shape, *y = &graph->values[node->out[0]].shape;
     int64_t in = x->dim[x->n_dims - 1];
-    fprintf(out, "linear:%lld:o%lld:r%lld%s", (long long)in, (long long)y->dim[y->n_dims - 1],
-            (long long)(bl_shape_count(x) / in), graph->values[node->in[0]].kind == BL_VALUE_INPUT ? ":first" : "");
+    fprintf(out, "linear:%lld:o%lld:r%lld", (long long)in, (long long)y->dim[y->n_dims - 1],
+            (long long)(bl_shape_count(x) / in));
+    print_end(graph, node, out);
 }
 
 static void print_attention(const bl_graph *graph, const bl_node *node, FILE *out)

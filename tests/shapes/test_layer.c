@@ -61,8 +61,8 @@ static void test_others(void **state)
 
 static void test_words_come_back(void **state)
 {
-    static const char *const texts[] = {"linear:7:o9", "linear:7:o9:r3:first", "conv:3x224x200:o64:k7:s2:p3:first",
-                                        "conv:8x9x9:o4:k3x1:s1:p1:d2:g4", "attention:t5:h2:w16"};
+    static const char *const texts[] = {"linear:7:o9", "linear:7:o9:r3:bias:first", "conv:3x224x200:o64:k7:s2:p3:first",
+                                        "conv:8x9x9:o4:k3x1:s1:p1:d2:g4:bias", "attention:t5:h2:w16"};
     for (size_t i = 0; i < BL_ARRAY_LEN(texts); i++) {
         bl_layer l = layer(texts[i]);
         bl_str text;
@@ -128,10 +128,55 @@ static void test_lists(void **state)
     free(layers);
 }
 
+static void test_walk(void **state)
+{
+    const bl_layer layers[] = {layer("conv:3x8x8:o4:k3:first"), layer("attention:t5:h2:w16"), layer("linear:7:o9")};
+    static const struct {
+        int layer;
+        bl_role role;
+        double k;
+    } wanted[] = {
+        {0, BL_ROLE_FORWARD, 27},       {0, BL_ROLE_WEIGHT_GRADIENT, 128}, {1, BL_ROLE_FORWARD, 16},
+        {1, BL_ROLE_FORWARD, 5},        {1, BL_ROLE_INPUT_GRADIENT, 16},   {1, BL_ROLE_INPUT_GRADIENT, 5},
+        {1, BL_ROLE_INPUT_GRADIENT, 5}, {1, BL_ROLE_INPUT_GRADIENT, 5},    {2, BL_ROLE_FORWARD, 7},
+        {2, BL_ROLE_INPUT_GRADIENT, 9}, {2, BL_ROLE_WEIGHT_GRADIENT, 2},
+    };
+    size_t i = 0;
+    for (bl_layers_walk w = bl_layers_begin(layers, 3, 2); bl_layers_next(&w); i++) {
+        assert_true(i < BL_ARRAY_LEN(wanted));
+        assert_ptr_equal(w.layer, &layers[wanted[i].layer]);
+        assert_int_equal(w.role, wanted[i].role);
+        assert_true(w.product.k == wanted[i].k);
+    }
+    assert_int_equal(i, BL_ARRAY_LEN(wanted));
+    bl_layers_walk none = bl_layers_begin(layers, 0, 2);
+    assert_false(bl_layers_next(&none));
+}
+
+static void test_roles_of_layers(void **state)
+{
+    bl_layer l;
+    bl_role role;
+    bl_error err = {0};
+    assert_int_equal(bl_layer_role_parse("linear:7:o9", &l, &role, &err), BL_OK);
+    assert_int_equal(role, BL_ROLE_FORWARD);
+    assert_int_equal(bl_layer_role_parse("linear:7:o9@weights", &l, &role, &err), BL_OK);
+    assert_int_equal(role, BL_ROLE_WEIGHT_GRADIENT);
+    assert_int_equal(bl_layer_role_parse("linear:7:o9:first@weights", &l, &role, &err), BL_OK);
+    static const char *const refused[] = {"linear:7:o9:first@input", "attention:t5:h2:w16@weights",
+                                          "linear:7:o9@sideways", "linear:7@input", "linear:7:o9@"};
+    for (size_t i = 0; i < BL_ARRAY_LEN(refused); i++)
+        assert_int_equal(bl_layer_role_parse(refused[i], &l, &role, &err), BL_ERR_USAGE);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_roles), cmocka_unit_test(test_others),
-                                       cmocka_unit_test(test_words_come_back), cmocka_unit_test(test_refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_roles_of_layers),
+                                       cmocka_unit_test(test_walk),
+                                       cmocka_unit_test(test_roles),
+                                       cmocka_unit_test(test_others),
+                                       cmocka_unit_test(test_words_come_back),
+                                       cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_lists)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
