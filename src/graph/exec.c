@@ -240,6 +240,13 @@ int bl_exec_run(bl_exec *exec, bl_error *err)
     return BL_OK;
 }
 
+int bl_exec_run_node(bl_exec *exec, int node, bl_error *err)
+{
+    if (!exec->slab || node < 0 || node >= exec->graph->n_nodes)
+        return BL_FAIL(err, BL_ERR_INTERNAL, "no node %d to run", node);
+    return run_node(exec, node, err);
+}
+
 int bl_exec_read(const bl_exec *exec, const char *name, float *out, int64_t n, bl_error *err)
 {
     bl_value v = bl_graph_find_value(exec->graph, name);

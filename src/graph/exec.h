@@ -59,6 +59,9 @@ void bl_exec_free(bl_exec *exec);
 int bl_exec_bind(bl_exec *exec, const char *name, const void *data, bl_error *err);
 /* One run: forward, and backward in training mode. Bit-identical for the same inputs, seed, step and thread count. */
 int bl_exec_run(bl_exec *exec, bl_error *err);
+/* One node of the graph alone, by its index, on what the values hold from the last run: for timing. With
+ * options.no_reuse nothing else has taken their memory since. */
+int bl_exec_run_node(bl_exec *exec, int node, bl_error *err);
 /* Copies an output (plain, floats) of the last run; n is its element count. */
 int bl_exec_read(const bl_exec *exec, const char *name, float *out, int64_t n, bl_error *err);
 /* Called after each node of a run, by its index in the graph; an error ends the run. */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "timing/samples.h"
 
 enum { HUGE_B = 2 << 20, SETS_MAX = 4096 };
 
@@ -25,18 +26,6 @@ static int apart_of(int width, int least)
 static size_t floats_of(int rows, int apart)
 {
     return whole((size_t)rows * (size_t)apart, 16);
-}
-
-static void fill(float *at, size_t n)
-{
-#pragma omp parallel for schedule(static)
-    for (size_t from = 0; from < n; from += 65536) {
-        uint64_t state = from * 0x9e3779b97f4a7c15u + 1;
-        for (size_t i = from; i < n && i < from + 65536; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            at[i] = (float)(int32_t)(state >> 32) * 0x1p-31f;
-        }
-    }
 }
 
 /* Whether huge pages lie in the mapping, by what the kernel says of it. */
@@ -91,7 +80,7 @@ int bl_operands_make(const bl_operands_options *p, bl_operands *out, bl_error *e
     if (code != BL_OK)
         return code;
     float *at = (float *)whole((size_t)out->memory, HUGE_B);
-    fill(at, (a + b + c) * out->n_products);
+    bl_samples_fill(at, (a + b + c) * out->n_products);
     for (size_t i = 0; i < out->n_products; i++, at += a + b + c)
         out->products[i] = (bl_dnnl_product){.turn_a = p->turn_a,
                                              .turn_b = p->turn_b,

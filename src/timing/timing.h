@@ -1,4 +1,5 @@
-/* `batchlab-train time MxNxK`: one product of matrices, run over and over, its steps marked for the lab. */
+/* `batchlab-train time MxNxK|LAYER|MODEL|stream`: one product of matrices or layer, run over and over, its steps marked
+ * for the lab; the nodes of a model one by one; memory. */
 #ifndef BL_TIMING_TIMING_H
 #define BL_TIMING_TIMING_H
 

@@ -48,6 +48,19 @@ class Gemm(LabCase):
         done = subprocess.run([TRAINER, 'time', '32x32x32', '-s', '3', '--threads', '1'], capture_output=True, text=True, check=True)
         self.assertRegex(done.stdout, r'32 x 32 x 32 by onednn \(\d.*GFLOP/s')
 
+    def test_layers_alone(self):
+        def ask(*args, status=0):
+            done = subprocess.run([TRAINER, 'time', *args, '--threads', '1'], capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done.stderr)
+            return done.stdout + done.stderr
+        self.assertRegex(ask('conv:8x9x9:o8:k3@weights', '-b', '2', '-s', '3'), r'conv:8x9x9:o8:k3@weights, batch 2 by \S+: [\d.]+ GFLOP/s')
+        out = ask('tiny_cnn', '-b', '2')
+        self.assertRegex(out, r'conv2d_grad_weights +\S')
+        self.assertRegex(out, r'products .* ms, other nodes .* ms, optimizer .* ms: a step of')
+        for args, word in ((['linear:8:o8@sideways'], 'no role'), (['linear:8:o8', '--cache', 'cold'], 'for products and models'),
+                           (['linear:8:o8', '--turn-a'], 'for products'), (['yolov7_tiny'], 'detector'), (['linear:8:o8:first@input'], 'has no')):
+            self.assertIn(word, ask(*args, status=2))
+
 
 if __name__ == '__main__':
     if not os.path.exists(TRAINER):
