@@ -37,7 +37,9 @@ static int run(const bl_tune_options *o, bl_store *store, bl_str *text, bl_error
         code = load(store, o->pilots, &arena, &pilots, err);
     if (code == BL_OK)
         code = bl_tune_compute(o, &timed.analysis, o->pilots ? &pilots.analysis : &timed.analysis, &arena, tune, err);
-    if (code == BL_OK)
+    if (code == BL_OK && o->json)
+        code = bl_tune_json(tune, text, err);
+    else if (code == BL_OK)
         bl_tune_print(tune, &style, text);
     if (code == BL_OK && text->failed)
         code = BL_FAIL(err, BL_ERR_NOMEM, "no memory for the text");

@@ -41,7 +41,7 @@ enum { TABLE_MAX = BL_SWEEP_MAX_OPTIONS + 10 };
 
 static int compare_table(bl_compare_options *o, bl_option *table)
 {
-    static const char *const without[] = {"blocks", "resume", "margin", "until", "confirm", NULL};
+    static const char *const without[] = {"blocks", "resume", "margin", "until", "stop-losing", "confirm", NULL};
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to decide", NULL, 0, 0},
         {BL_OPT_STRING, 0, "a", "COMMAND", "One of two commands, read by /bin/sh; {batch} works where -b is given.",
@@ -79,7 +79,8 @@ static int compare_table(bl_compare_options *o, bl_option *table)
 
 static int selftest_table(bl_compare_options *o, bl_option *table)
 {
-    static const char *const without[] = {"blocks", "resume", "batch", "param", "live", "until", "confirm", NULL};
+    static const char *const without[] = {"blocks", "resume",      "batch",   "param", "live",
+                                          "until",  "stop-losing", "confirm", NULL};
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to test", NULL, 0, 0},
         {BL_OPT_STRING, 'b', "batch", "N", "The batch size, where the command holds {batch}.", &o->sweep.batches, 0, 0},

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "plan/target.h"
+#include "lab/losing.h"
 
 #define RULES_MAX_B        (1 << 20)
 #define MEMORY_LIMIT_MIN_B (1 << 20)
@@ -19,6 +19,9 @@ void bl_driving_clear(bl_driving *driving)
     bl_strv_clear(&driving->progress_regexes);
     bl_progress_formats_free(driving->formats);
     driving->formats = NULL;
+    bl_strv_clear(&driving->metric_regexes);
+    bl_metric_patterns_free(driving->metrics);
+    driving->metrics = NULL;
     free(driving->setup);
     free(driving->prepare);
     free(driving->cleanup);
@@ -27,20 +30,22 @@ void bl_driving_clear(bl_driving *driving)
 
 void bl_driving_options_init(bl_driving_options *options)
 {
-    *options = (bl_driving_options){.progress = true, .silence_s = -1};
+    *options = (bl_driving_options){.progress = true, .silence_s = -1, .losing = -1};
 }
 
 void bl_driving_options_clear(bl_driving_options *options)
 {
     bl_strv_clear(&options->oom_patterns);
     bl_strv_clear(&options->progress_regexes);
+    bl_strv_clear(&options->metric_regexes);
 }
 
 static int begin(bl_driving *driving, bl_error *err)
 {
-    *driving = (bl_driving){.progress = true, .until_loss = NAN};
+    *driving = (bl_driving){.progress = true};
     bl_str_init(&driving->rules_text);
     bl_strv_init(&driving->progress_regexes);
+    bl_strv_init(&driving->metric_regexes);
     return bl_rules_new(true, &driving->rules, err);
 }
 
@@ -82,9 +87,18 @@ static int read_rules(const char *path, bl_driving *driving, bl_error *err)
 
 static int make_formats(bl_driving *driving, bl_error *err)
 {
-    return driving->progress
-               ? bl_progress_formats_new(&driving->progress_regexes, driving->progress_samples, &driving->formats, err)
-               : BL_OK;
+    int code = driving->progress ? bl_progress_formats_new(&driving->progress_regexes, driving->progress_samples,
+                                                           &driving->formats, err)
+                                 : BL_OK;
+    return code == BL_OK ? bl_metric_patterns_new(&driving->metric_regexes, &driving->metrics, err) : code;
+}
+
+static int copy_texts(const bl_strv *from, bl_strv *to, bl_error *err)
+{
+    for (size_t i = 0; i < from->len; i++)
+        if (bl_strv_push(to, from->items[i]) != BL_OK)
+            return no_memory(err);
+    return BL_OK;
 }
 
 static int take_progress_options(const bl_driving_options *o, bl_driving *driving, bl_error *err)
@@ -100,10 +114,10 @@ static int take_progress_options(const bl_driving_options *o, bl_driving *drivin
                        unit ? "--progress-unit" : "--progress-regex");
     driving->progress = o->progress;
     driving->progress_samples = unit && strcmp(unit, "samples") == 0;
-    for (size_t i = 0; i < o->progress_regexes.len; i++)
-        if (bl_strv_push(&driving->progress_regexes, o->progress_regexes.items[i]) != BL_OK)
-            return no_memory(err);
-    return make_formats(driving, err);
+    int code = copy_texts(&o->progress_regexes, &driving->progress_regexes, err);
+    if (code == BL_OK)
+        code = copy_texts(&o->metric_regexes, &driving->metric_regexes, err);
+    return code == BL_OK ? make_formats(driving, err) : code;
 }
 
 /* ---- limits, and what stands around a trial ---- */
@@ -112,6 +126,27 @@ static int copy_command(const char *text, char **out, bl_error *err)
 {
     *out = text ? bl_strdup(text) : NULL;
     return text && !*out ? no_memory(err) : BL_OK;
+}
+
+static int take_target(const bl_driving_options *o, bl_driving *driving, bl_error *err)
+{
+    if (o->until && !bl_target_parse(o->until, &driving->until)) {
+        BL_FAIL(err, BL_ERR_USAGE, "--until '%s' is no target", o->until);
+        bl_error_remedy(err, "--until loss=0.25, or top1=0.6");
+        return BL_ERR_USAGE;
+    }
+    if (o->losing > 0 && !(o->losing > 1 && isfinite(o->losing))) {
+        BL_FAIL(err, BL_ERR_USAGE, "--stop-losing: a training has not lost before it took more steps than others");
+        bl_error_remedy(err, "--stop-losing 2, or 0: stop none");
+        return BL_ERR_USAGE;
+    }
+    if (o->losing > 0 && !o->until) {
+        BL_FAIL(err, BL_ERR_USAGE, "--stop-losing goes with --until only");
+        bl_error_remedy(err, "--until loss=0.25");
+        return BL_ERR_USAGE;
+    }
+    driving->losing = !o->until ? 0 : o->losing >= 0 ? o->losing : BL_LOSING_FACTOR;
+    return BL_OK;
 }
 
 static int take_surroundings(const bl_driving_options *o, bl_driving *driving, bl_error *err)
@@ -125,11 +160,6 @@ static int take_surroundings(const bl_driving_options *o, bl_driving *driving, b
         BL_FAIL(err, BL_ERR_USAGE, "--memory-limit: no program starts within %llu bytes",
                 (unsigned long long)o->memory_limit_b);
         bl_error_remedy(err, "--memory-limit 8G");
-        return BL_ERR_USAGE;
-    }
-    if (o->until && !bl_target_parse(o->until, &driving->until_loss)) {
-        BL_FAIL(err, BL_ERR_USAGE, "--until '%s' is no loss", o->until);
-        bl_error_remedy(err, "--until loss=0.25");
         return BL_ERR_USAGE;
     }
     driving->silence_s = o->silence_s > 0 ? o->silence_s : 0;
@@ -150,6 +180,8 @@ int bl_driving_from_options(const bl_driving_options *o, bl_driving *driving, bl
     driving->pty = o->pty;
     if (code == BL_OK)
         code = take_progress_options(o, driving, err);
+    if (code == BL_OK)
+        code = take_target(o, driving, err);
     if (code == BL_OK)
         code = take_surroundings(o, driving, err);
     return code == BL_OK && driving->rules_text.failed ? no_memory(err) : code;
@@ -186,14 +218,24 @@ static int take_pty(const json_t *value, bl_driving *driving, bl_error *err)
     return take_flag(value, &driving->pty, err);
 }
 
+static int take_texts(const json_t *value, bl_strv *out, bl_error *err)
+{
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const char *text = json_string_value(json_array_get(value, i));
+        if (bl_strv_push(out, text ? text : "") != BL_OK)
+            return no_memory(err);
+    }
+    return BL_OK;
+}
+
 static int take_regexes(const json_t *value, bl_driving *driving, bl_error *err)
 {
-    size_t i;
-    json_t *item;
-    json_array_foreach(value, i, item) if (bl_strv_push(&driving->progress_regexes,
-                                                        json_is_string(item) ? json_string_value(item) : "") !=
-                                           BL_OK) return no_memory(err);
-    return BL_OK;
+    return take_texts(value, &driving->progress_regexes, err);
+}
+
+static int take_metric_regexes(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    return take_texts(value, &driving->metric_regexes, err);
 }
 
 static int take_silence(const json_t *value, bl_driving *driving, bl_error *err)
@@ -210,7 +252,22 @@ static int take_memory_limit(const json_t *value, bl_driving *driving, bl_error 
 
 static int take_until(const json_t *value, bl_driving *driving, bl_error *err)
 {
-    driving->until_loss = json_number_value(value);
+    const char *text = json_string_value(value);
+    return text && bl_target_parse(text, &driving->until)
+               ? BL_OK
+               : BL_FAIL(err, BL_ERR_FORMAT, "the experiment's target makes no sense");
+}
+
+/* Of experiments from before there were other targets than losses. */
+static int take_until_loss(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    driving->until = (bl_target){.name = "loss", .value = json_number_value(value), .falls = true};
+    return BL_OK;
+}
+
+static int take_losing(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    driving->losing = json_number_value(value);
     return BL_OK;
 }
 
@@ -250,10 +307,13 @@ static const struct {
     {"progress", take_progress},
     {"progress_regexes", take_regexes},
     {"progress_samples", take_progress_samples},
+    {"metric_regexes", take_metric_regexes},
     {"pty", take_pty},
     {"silence_s", take_silence},
     {"memory_limit_b", take_memory_limit},
-    {"until_loss", take_until},
+    {"until", take_until},
+    {"until_loss", take_until_loss},
+    {"stop_losing", take_losing},
     {"setup", take_setup},
     {"prepare", take_prepare},
     {"cleanup", take_cleanup},
@@ -312,34 +372,45 @@ static int set_surroundings(const bl_driving *driving, json_t *object)
         bad |= json_object_set_new(object, "silence_s", json_real(driving->silence_s));
     if (driving->memory_limit_b > 0)
         bad |= json_object_set_new(object, "memory_limit_b", json_integer((json_int_t)driving->memory_limit_b));
-    if (!isnan(driving->until_loss))
-        bad |= json_object_set_new(object, "until_loss", json_real(driving->until_loss));
+    if (driving->until.name[0])
+        bad |=
+            json_object_set_new(object, "until", json_sprintf("%s=%.17g", driving->until.name, driving->until.value));
+    if (driving->losing > 0)
+        bad |= json_object_set_new(object, "stop_losing", json_real(driving->losing));
     for (size_t i = 0; i < BL_ARRAY_LEN(commands); i++)
         if (commands[i].text)
             bad |= json_object_set_new(object, commands[i].name, json_string(commands[i].text));
     return bad;
 }
 
+static int set_texts(const bl_strv *texts, const char *name, json_t *object)
+{
+    if (texts->len == 0)
+        return 0;
+    int bad = 0;
+    json_t *array = json_array();
+    for (size_t i = 0; i < texts->len; i++)
+        bad |= json_array_append_new(array, json_string(texts->items[i]));
+    return bad | json_object_set_new(object, name, array);
+}
+
 /* NULL where a text is no UTF-8. Only what is not the default, so that an experiment's settings stay readable. */
 static json_t *make_object(const bl_driving *driving)
 {
-    json_t *object = json_object(), *regexes = json_array();
+    json_t *object = json_object();
     int bad = 0;
-    for (size_t i = 0; i < driving->progress_regexes.len; i++)
-        bad |= json_array_append_new(regexes, json_string(driving->progress_regexes.items[i]));
     if (driving->rules_text.len > 0)
         bad |= json_object_set_new(object, "rules", json_string(driving->rules_text.data));
     if (!driving->progress)
         bad |= json_object_set_new(object, "progress", json_false());
-    if (driving->progress_regexes.len > 0)
-        bad |= json_object_set(object, "progress_regexes", regexes);
+    bad |= set_texts(&driving->progress_regexes, "progress_regexes", object);
+    bad |= set_texts(&driving->metric_regexes, "metric_regexes", object);
     if (driving->progress_samples)
         bad |= json_object_set_new(object, "progress_samples", json_true());
     if (driving->pty)
         bad |= json_object_set_new(object, "pty", json_true());
     bad |= set_surroundings(driving, object);
     bad |= set_search(&driving->search, object);
-    json_decref(regexes);
     if (bad) {
         json_decref(object);
         return NULL;

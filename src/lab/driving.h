@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "plan/largest.h"
+#include "plan/target.h"
+#include "trial/metric_lines.h"
 #include "trial/progress_formats.h"
 #include "trial/rules.h"
 
@@ -18,11 +20,13 @@ typedef struct bl_driving_options {
     const char *rules_file;    /* --rules */
     bl_strv progress_regexes;  /* --progress-regex */
     const char *progress_unit; /* --progress-unit, or NULL */
+    bl_strv metric_regexes;    /* --metric-regex */
     bool progress;             /* false: --no-progress */
     bool pty;                  /* --pty */
     double silence_s;          /* --silence-timeout, below 0: not given */
     uint64_t memory_limit_b;   /* --memory-limit, 0: not given */
     const char *until;         /* --until, or NULL */
+    double losing;             /* --stop-losing, below 0: not given */
     const char *setup;         /* --setup, or NULL; likewise */
     const char *prepare, *cleanup;
 } bl_driving_options;
@@ -34,10 +38,13 @@ typedef struct bl_driving {
     bl_strv progress_regexes;     /* by these patterns, or the built-in ones where there is none, */
     bool progress_samples;        /* their counters taken for samples, not steps */
     bl_progress_formats *formats; /* all that; NULL where progress lines are not read */
+    bl_strv metric_regexes;       /* read metrics by these patterns; */
+    bl_metric_patterns *metrics;  /* all that; NULL: by none */
     bool pty;
     double silence_s;        /* 0: silence ends no trial */
     uint64_t memory_limit_b; /* 0: none */
-    double until_loss;       /* the trial ends once its training reached it (plan/target.h); NaN: it does not */
+    bl_target until;         /* the trial ends once its training reached it; no name: it does not */
+    double losing;           /* or once it took so many times the fewest steps (lab/losing.h); 0: it does not */
     char *setup;             /* command templates around the trials; NULL: none */
     char *prepare, *cleanup;
     bl_largest_limits search; /* of a search for the largest batch; max is 0 where it is none */

@@ -29,9 +29,9 @@ enum { TABLE_MAX = BL_SWEEP_MAX_OPTIONS + 10 };
 
 static int fill_table(bl_max_options *o, bl_option *table)
 {
-    static const char *const without[] = {"batch", "param",   "samples", "blocks", "steps",     "warmup",
-                                          "seed",  "margin",  "resume",  "live",   "telemetry", "max-temperature",
-                                          "until", "confirm", NULL};
+    static const char *const without[] = {
+        "batch", "param",     "samples",         "blocks", "steps",       "warmup",       "seed",    "margin", "resume",
+        "live",  "telemetry", "max-temperature", "until",  "stop-losing", "metric-regex", "confirm", NULL};
     const bl_option rows[] = {
         {BL_OPT_GROUP, 0, NULL, NULL, "What to search", NULL, 0, 0},
         {BL_OPT_INT, 0, "min", "N", "Smallest size to try (default: 1).", &o->min, 1, BL_BATCH_MAX},

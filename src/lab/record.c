@@ -20,7 +20,8 @@ static int copy_said(const bl_trial_result *result, bl_arena *arena, bl_trial_re
     out->memory = bl_arena_alloc(arena, m->n_memory, sizeof *out->memory);
     out->metrics = bl_arena_alloc(arena, m->n_metrics, sizeof *out->metrics);
     out->noise = bl_arena_alloc(arena, m->n_noise, sizeof *out->noise);
-    if (!out->steps || !out->memory || !out->metrics || !out->noise)
+    out->points = bl_arena_alloc(arena, m->n_points, sizeof *out->points);
+    if (!out->steps || !out->memory || !out->metrics || !out->noise || !out->points)
         return BL_ERR_NOMEM;
     for (size_t i = 0; i < result->n_steps; i++) {
         const bl_step *step = &result->steps[i];
@@ -35,6 +36,12 @@ static int copy_said(const bl_trial_result *result, bl_arena *arena, bl_trial_re
     for (size_t i = 0; i < m->n_metrics; i++)
         out->metrics[i] =
             (bl_named_value){.name = m->metrics[i].name, .value = m->metrics[i].value, .t_ns = m->metrics[i].t_ns};
+    for (size_t i = 0; i < m->n_points; i++)
+        out->points[i] = (bl_stored_point){.name = m->metrics[m->points[i].metric].name,
+                                           .after_steps = m->points[i].after_steps,
+                                           .value = m->points[i].value,
+                                           .t_ns = m->points[i].t_ns};
+    out->n_points = m->n_points;
     for (size_t i = 0; i < m->n_noise; i++)
         out->noise[i] = (bl_stored_noise){.after_steps = m->noise[i].after_steps,
                                           .norms = m->noise[i].norms,

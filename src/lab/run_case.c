@@ -13,7 +13,7 @@
 #include "lab/hooks.h"
 #include "lab/interrupt.h"
 #include "lab/outdir.h"
-#include "plan/target.h"
+#include "lab/reaching.h"
 #include "plan/template.h"
 #include "trial/settle.h"
 
@@ -79,14 +79,35 @@ static void leave(const bl_case_run *run, surroundings *s)
     bl_str_clear(&s->outdir_env);
 }
 
-static double loss_at(const void *steps, size_t i)
+/* ---- to a target ---- */
+
+typedef struct target_run {
+    bl_target_watch watch;
+    double batch, limit; /* steps after which it has lost */
+    bool lost;
+} target_run;
+
+static bool enough(void *context, const bl_trial_result *result)
 {
-    return ((const bl_step *)steps)[i].loss;
+    target_run *t = context;
+    bl_target_series series = bl_reaching_of_result(result, t->batch);
+    bool reached = bl_target_watch_take(&t->watch, &series);
+    t->lost = !reached && (double)result->steps_done > t->limit;
+    return reached || t->lost;
 }
 
-static bool reached(void *context, const bl_step *steps, size_t n_steps)
+/* A training that lost is no failure: its steps were measured well. */
+static void note_target(const target_run *t, bl_losing *losing, bl_trial_result *result)
 {
-    return bl_target_watch_take(context, loss_at, steps, n_steps);
+    if (result->decision.outcome != BL_OUTCOME_OK)
+        return;
+    if (t->watch.reached && losing)
+        bl_losing_reached(losing, t->batch, t->watch.steps);
+    if (t->lost && !t->watch.reached) {
+        bl_str_reset(&result->decision.reason);
+        bl_str_printf(&result->decision.reason, "stopped: losing: others show that %.0f steps are enough",
+                      t->limit / losing->factor);
+    }
 }
 
 static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *result, bl_error *err)
@@ -98,25 +119,28 @@ static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *r
         return code;
     if (run->on_command)
         run->on_command(run->context, &argv);
-    bool until = !isnan(spec->driving.until_loss);
-    bl_target_watch watch;
-    bl_target_watch_init(&watch, spec->driving.until_loss);
+    int64_t batch = strtoll(bl_factors_value(&spec->factors, run->case_index, 0), NULL, 10);
+    bool until = spec->driving.until.name[0] != '\0';
+    target_run target = {.batch = (double)batch,
+                         .limit = run->losing ? bl_losing_limit(run->losing, (double)batch) : INFINITY};
+    bl_target_watch_init(&target.watch, &spec->driving.until);
     bl_trial_spec trial = {
         .argv = argv.items,
         .cwd = spec->cwd,
         .env = s->env,
-        .batch = strtoll(bl_factors_value(&spec->factors, run->case_index, 0), NULL, 10),
+        .batch = batch,
         .trial = run->trial,
         .max_steps = spec->steps,
         .time_s = spec->time_s,
         .setup_s = spec->setup_s,
         .silence_s = spec->driving.silence_s,
         .memory_limit_b = spec->driving.memory_limit_b,
-        .enough = until ? reached : NULL,
-        .enough_context = &watch,
+        .enough = until ? enough : NULL,
+        .enough_context = &target,
         .log_fd = s->log_fd,
         .rules = spec->driving.rules,
         .formats = spec->driving.formats,
+        .metrics = spec->driving.metrics,
         .pty = spec->driving.pty,
         .telemetry = run->telemetry,
         .telemetry_hz = run->telemetry_hz,
@@ -125,6 +149,8 @@ static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *r
         .context = run->context,
     };
     code = bl_trial_settle(run->launcher, &trial, result, err);
+    if (code == BL_OK && until)
+        note_target(&target, run->losing, result);
     bl_strv_clear(&argv);
     return code;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "lab/losing.h"
 #include "lab/sweep_spec.h"
 #include "trial/trial.h"
 
@@ -21,6 +22,7 @@ typedef struct bl_case_run {
     void (*on_command)(void *context, const bl_strv *argv);
     void (*on_progress)(void *context, const bl_trial_progress *progress);
     void *context;
+    bl_losing *losing;       /* of trainings to a target; NULL: none is stopped */
     bl_telemetry *telemetry; /* NULL: none */
     double telemetry_hz;
 } bl_case_run;

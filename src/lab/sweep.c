@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "lab/hooks.h"
 #include "lab/interrupt.h"
+#include "lab/losing.h"
 #include "lab/page_file.h"
 #include "lab/record.h"
 #include "lab/record_telemetry.h"
@@ -35,6 +36,7 @@ typedef struct sitting {
     bl_sweep_outcome *outcome;
     bl_telemetry *telemetry; /* NULL: none */
     bl_gate gate;
+    bl_losing losing;
 } sitting;
 
 /* ---- what is left ---- */
@@ -49,7 +51,9 @@ static int make_plan(sitting *s, bl_error *err)
     int code = bl_plan_make(bl_factors_n_cases(&spec->factors), limit > 0 && limit < blocks ? limit : blocks,
                             (uint64_t)spec->seed, &s->plan, err);
     if (code == BL_OK)
-        code = bl_store_load(s->sweep->store, s->sweep->id, false, &arena, &stored, err);
+        code = bl_store_load(s->sweep->store, s->sweep->id, bl_losing_wanted(spec), &arena, &stored, err);
+    if (code == BL_OK)
+        code = bl_losing_init(spec, &stored, &s->losing, err);
     bl_plan_done *done = NULL;
     if (code == BL_OK) {
         done = bl_arena_alloc(&arena, stored.n_trials, sizeof *done);
@@ -125,6 +129,8 @@ static void say_result(sitting *s, const bl_trial_record *t)
         bl_str_printf(&line, "%s: %s", t->outcome, t->reason ? t->reason : "");
     else if (bl_trial_figure_compute(t, spec->warmup, &figure, NULL) == BL_OK)
         append_figure(&figure, t, &line);
+    if (strcmp(t->outcome, "ok") == 0 && t->reason)
+        bl_str_printf(&line, ", %s", t->reason);
     bl_live_say(s->sweep->live, bl_str_text(&line));
     bl_str_clear(&line);
 }
@@ -224,6 +230,7 @@ static int run_trial(sitting *s, bl_error *err)
         .on_command = say_command,
         .on_progress = show_progress,
         .context = s,
+        .losing = &s->losing,
         .telemetry = s->telemetry,
         .telemetry_hz = s->sweep->telemetry_hz,
     };
@@ -303,6 +310,7 @@ int bl_sweep_run(const bl_sweep *sweep, bl_sweep_outcome *outcome, bl_error *err
     bl_plan_clear(&s.plan);
     bl_plan_clear(&s.left);
     bl_eta_clear(&s.eta);
+    bl_losing_clear(&s.losing);
     bl_str_clear(&s.label);
     return code == BL_OK ? ended : code;
 }

@@ -66,6 +66,11 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          &o->driving.progress_regexes, 0, 0},
         {BL_OPT_STRING, 0, "progress-unit", "UNIT", "What the counter counts: steps or samples (default: steps).",
          &o->driving.progress_unit, 0, 0},
+        {BL_OPT_STRINGS, 0, "metric-regex", "REGEX",
+         "Read metrics from the output by this pattern: each named group is one, as in (?<top1>...) or (?<loss>...), "
+         "the "
+         "training loss; a group (?<step>...) says after how many steps (PCRE2; may be given several times).",
+         &o->driving.metric_regexes, 0, 0},
         {BL_OPT_FLAG, 0, "pty", NULL,
          "Let the program write to a terminal, for one that shows progress only there, or else keeps its output back.",
          &o->driving.pty, 0, 0},
@@ -113,11 +118,15 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          "End a trial this long after its set-up (default: 60s). A program that tells no steps is never cut: it "
          "runs to its own end, or to --setup-time.",
          &o->time_s, 0, 0},
-        {BL_OPT_STRING, 0, "until", "LOSS",
-         "End a trial once its training has reached loss=0.25, say: the mean over the last tenth of its steps. What "
-         "tune "
-         "reads.",
+        {BL_OPT_STRING, 0, "until", "TARGET",
+         "End a trial once its training has reached loss=0.25, say, the mean over the last tenth of its steps, or a "
+         "metric: top1=0.6. What tune reads.",
          &o->driving.until, 0, 0},
+        {BL_OPT_FLOAT, 0, "stop-losing", "FACTOR",
+         "With --until and several rates (factor lr): end a trial that has taken FACTOR times the steps of a better "
+         "one, "
+         "of its batch size, or of another that it should not fall behind (default: 2; 0: never).",
+         &o->driving.losing, 0, 0},
         {BL_OPT_DURATION, 0, "setup-time", "DURATION",
          "Give up on a trial that has told no step by then (default: 10m).", &o->setup_s, 0, 0},
         {BL_OPT_INT, 'w', "warmup", "N",
@@ -259,6 +268,8 @@ int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err)
         {"--memory-limit", o->driving.memory_limit_b > 0},
         {"--silence-timeout", o->driving.silence_s >= 0},
         {"--until", o->driving.until != NULL},
+        {"--stop-losing", o->driving.losing >= 0},
+        {"--metric-regex", o->driving.metric_regexes.len > 0},
         {"--setup", o->driving.setup != NULL},
         {"--prepare", o->driving.prepare != NULL},
         {"--cleanup", o->driving.cleanup != NULL},

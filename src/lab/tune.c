@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "plan/target.h"
+#include "lab/reaching.h"
+#include "report/telemetry_figures.h"
 
 #define LEVEL 0.95
 
@@ -17,8 +18,12 @@ static int no_memory(bl_error *err)
 /* ---- what a step costs ---- */
 
 /* Cases of one batch size together (they may differ in the rate): mean time of a step, largest memory. */
-static void add_case(const bl_case_figure *figure, bl_size_cost *size, size_t *n_times)
+static void add_case(const bl_analysis *a, size_t c, bl_size_cost *size, size_t *n_times)
 {
+    const bl_case_figure *figure = &a->cases[c];
+    bl_telemetry_figure t;
+    if (bl_telemetry_figure_of_case(a, c, &t) && isfinite(t.joules_per_sample) && !isfinite(size->step_j))
+        size->step_j = t.joules_per_sample * size->batch; /* of the first case of its size that has it */
     if (isfinite(figure->step_seconds)) {
         double before = *n_times > 0 ? size->step_s : 0;
         size->step_s = before + (figure->step_seconds - before) / (double)++*n_times;
@@ -53,27 +58,13 @@ static int take_sizes(const bl_analysis *a, bl_arena *arena, bl_tune *t, bl_erro
             t->sizes[t->n_sizes++] = (bl_size_cost){batch, NAN, NAN, NAN};
             n_times[i] = 0;
         }
-        add_case(figure, &t->sizes[i], &n_times[i]);
+        add_case(a, c, &t->sizes[i], &n_times[i]);
     }
     qsort(t->sizes, t->n_sizes, sizeof *t->sizes, compare_sizes);
     return BL_OK;
 }
 
 /* ---- how many steps ---- */
-
-static double loss_at(const void *steps, size_t i)
-{
-    return ((const bl_stored_step *)steps)[i].loss;
-}
-
-static double steps_of_trial(const bl_trial_record *trial, double target)
-{
-    bl_target_watch watch;
-    bl_target_watch_init(&watch, target);
-    bool reached = trial->steps && strcmp(trial->outcome, "ok") == 0 &&
-                   bl_target_watch_take(&watch, loss_at, trial->steps, trial->n_steps);
-    return reached ? (double)watch.done : NAN;
-}
 
 static double rate_of(const bl_experiment *e, size_t c)
 {
@@ -92,44 +83,50 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median over the blocks of a case: NaN unless most of its trials reached the target. */
-static double case_steps(const double *steps, size_t n_blocks, double *scratch)
+/* Median over the trials of a case, those that did not reach the target counted as endless: NaN unless most of them
+ * got there. */
+static double case_steps(const double *steps, size_t n_blocks, size_t ran, double *scratch)
 {
     size_t n = 0;
     for (size_t b = 0; b < n_blocks; b++)
         if (!isnan(steps[b]))
             scratch[n++] = steps[b];
-    if (n == 0)
+    if (2 * n <= ran)
         return NAN;
     qsort(scratch, n, sizeof *scratch, compare_doubles);
-    return n % 2 ? scratch[n / 2] : (scratch[n / 2 - 1] + scratch[n / 2]) / 2;
+    return ran % 2 ? scratch[ran / 2] : (scratch[ran / 2 - 1] + scratch[ran / 2]) / 2;
 }
 
 typedef struct reached_table {
-    double *steps; /* (case, block) */
-    size_t *ran;   /* trials of each case that count */
+    double *steps;   /* (case, block) */
+    size_t *ran;     /* trials of each case that count */
+    size_t *stopped; /* of these, as losing */
     double *scratch;
 } reached_table;
 
-static int fill_table(const bl_analysis *a, double target, bl_arena *arena, reached_table *out, bl_error *err)
+static int fill_table(const bl_analysis *a, const bl_target *target, bl_arena *arena, reached_table *out, bl_error *err)
 {
     const bl_experiment *e = a->experiment;
     size_t n = a->n_cases * a->n_blocks;
     *out = (reached_table){bl_arena_alloc(arena, n, sizeof *out->steps),
                            bl_arena_alloc(arena, a->n_cases, sizeof *out->ran),
+                           bl_arena_alloc(arena, a->n_cases, sizeof *out->stopped),
                            bl_arena_alloc(arena, a->n_blocks, sizeof *out->scratch)};
-    if (!out->steps || !out->ran || !out->scratch)
+    if (!out->steps || !out->ran || !out->stopped || !out->scratch)
         return no_memory(err);
     for (size_t i = 0; i < n; i++)
         out->steps[i] = NAN;
     memset(out->ran, 0, a->n_cases * sizeof *out->ran);
+    memset(out->stopped, 0, a->n_cases * sizeof *out->stopped);
     for (size_t i = 0; i < e->n_trials; i++) {
         const bl_trial_record *trial = &e->trials[i];
         if (strcmp(trial->outcome, "interrupted") == 0 || trial->block >= a->n_blocks ||
             trial->case_index >= a->n_cases)
             continue;
         out->ran[trial->case_index]++;
-        out->steps[trial->case_index * a->n_blocks + trial->block] = steps_of_trial(trial, target);
+        out->stopped[trial->case_index] += trial->reason && strncmp(trial->reason, "stopped: losing", 15) == 0;
+        out->steps[trial->case_index * a->n_blocks + trial->block] =
+            bl_reaching_steps(trial, (double)a->cases[trial->case_index].batch, target);
     }
     return BL_OK;
 }
@@ -161,11 +158,11 @@ static void take_pilot(const bl_analysis *a, const reached_table *table, size_t 
         size_t reached = 0;
         for (size_t b = 0; b < a->n_blocks; b++)
             reached += !isnan(steps[b]);
-        double median = case_steps(steps, a->n_blocks, table->scratch);
+        double median = case_steps(steps, a->n_blocks, table->ran[c], table->scratch);
         p->n += table->ran[c];
         p->n_reached += reached;
-        /* A rate with which most trainings fail is no good one, whatever the others took. */
-        if (2 * reached > table->ran[c] && !(p->steps <= median)) {
+        p->n_stopped += table->stopped[c];
+        if (!isnan(median) && !(p->steps <= median)) {
             p->steps = median;
             best = c;
         }
@@ -193,7 +190,7 @@ static int compare_pilots(const void *a, const void *b)
 static int fit_pilots(const bl_analysis *a, bl_arena *arena, bl_tune *t, bl_error *err)
 {
     reached_table table;
-    int code = fill_table(a, t->options->loss, arena, &table, err);
+    int code = fill_table(a, &t->options->target, arena, &table, err);
     if (code != BL_OK)
         return code;
     t->pilots = bl_arena_alloc(arena, a->n_cases, sizeof *t->pilots);
@@ -210,10 +207,10 @@ static int fit_pilots(const bl_analysis *a, bl_arena *arena, bl_tune *t, bl_erro
     }
     qsort(t->pilots, t->n_pilots, sizeof *t->pilots, compare_pilots);
     code = bl_fit_steps(t->point_batch, t->point_steps, t->n_points, NAN, LEVEL, &t->steps, err);
-    if (code == BL_OK && t->steps.shape == BL_STEPS_NONE) {
-        code = BL_FAIL(err, BL_ERR_FAILED, "experiment %lld reached a loss of %g at fewer than two batch sizes",
-                       (long long)a->experiment->id, t->options->loss);
-        bl_error_remedy(err, "longer trials, other learning rates, or a higher loss");
+    if (code == BL_OK && t->steps.shape == BL_STEPS_NO_FIT) {
+        code = BL_FAIL(err, BL_ERR_FAILED, "experiment %lld reached %s=%g at fewer than two batch sizes",
+                       (long long)a->experiment->id, t->options->target.name, t->options->target.value);
+        bl_error_remedy(err, "longer trials, other learning rates, or a target that is nearer");
     }
     return code;
 }
@@ -276,6 +273,7 @@ int bl_tune_compute(const bl_tune_options *o, const bl_analysis *timed, const bl
                                        .batch_max = t->batch_max,
                                        .memory_limit_b = o->memory_b > 0 ? (double)o->memory_b : INFINITY,
                                        .price_hour = o->price_hour,
+                                       .price_kwh = o->price_kwh,
                                        .efficiency = o->efficiency};
     return code == BL_OK ? bl_choice_make(&t->question, &t->choice, err) : code;
 }

@@ -18,6 +18,7 @@ typedef struct bl_tune_pilot {
     double rate;      /* that case's factor `lr`; NaN where there is none */
     bool at_edge;     /* that rate is the smallest or the largest tried at this size */
     size_t n, n_reached; /* trials */
+    size_t n_stopped;    /* of those that did not: as losing */
 } bl_tune_pilot;
 
 typedef struct bl_tune {
@@ -42,6 +43,8 @@ int bl_tune_compute(const bl_tune_options *options, const bl_analysis *timed, co
                     bl_arena *arena, bl_tune *out, bl_error *err);
 void bl_tune_clear(bl_tune *tune);
 
+/* One object (docs/COMMANDS.md); ends with a newline. What is not known is null, with a reason for energy. */
+int bl_tune_json(const bl_tune *tune, bl_str *out, bl_error *err);
 void bl_tune_print(const bl_tune *tune, const bl_report_style *style, bl_str *out);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "base/options.h"
 #include "lab/sweep_options.h"
-#include "plan/target.h"
 
 #define MAX_OPTIONS 16
 
@@ -33,8 +32,10 @@ typedef struct raw {
 static int fill_table(bl_tune_options *o, raw *r, bl_option *table)
 {
     const bl_option rows[] = {
-        {BL_OPT_STRING, 't', "target", "LOSS",
-         "loss=0.25: the mean training loss over the last tenth of the steps so far that counts as reached.",
+        {BL_OPT_STRING, 't', "target", "TARGET",
+         "loss=0.25: the mean training loss over the last tenth of the steps so far that counts as reached; or a "
+         "metric: "
+         "top1=0.6, map=0.4, test_loss=1.1.",
          &r->target, 0, 0},
         {BL_OPT_STRING, 'p', "pilots", "ID",
          "The experiment whose trials trained to the target (default: the first one again).", &o->pilots, 0, 0},
@@ -46,11 +47,14 @@ static int fill_table(bl_tune_options *o, raw *r, bl_option *table)
          "sgd, adam or adamw: by which rule learning rates follow the batch size (default: sgd).", &r->optimizer, 0, 0},
         {BL_OPT_FLOAT, 0, "price", "AMOUNT",
          "Of an hour of the machine, in any currency: adds what the training costs.", &o->price_hour, 0, 0},
+        {BL_OPT_FLOAT, 0, "price-kwh", "AMOUNT", "Of energy, where the sweep measured it: likewise.", &o->price_kwh, 0,
+         0},
         {BL_OPT_FLOAT, 0, "efficiency", "SHARE",
          "Of samples: names the largest batch size that needs no more than 1 / SHARE times the least (default: 0.5).",
          &o->efficiency, 0, 0},
         {BL_OPT_SIZE, 0, "memory", "SIZE", "Pick no size that takes more, such as 8G (default: no limit).",
          &o->memory_b, 1, 0},
+        {BL_OPT_FLAG, 0, "json", NULL, "Print all of it as JSON.", &o->json, 0, 0},
         {BL_OPT_STRING, 0, "db", "FILE", "The database of experiments (default: batchlab.db).", &o->db, 0, 0},
     };
     _Static_assert(sizeof rows / sizeof rows[0] <= MAX_OPTIONS, "raise MAX_OPTIONS");
@@ -96,14 +100,13 @@ static int take(bl_tune_options *o, const raw *r, const bl_options_result *resul
     if (result->operands.len != 1)
         return refuse(err, "tune wants one experiment", "batchlab tune 3 --target loss=0.25; batchlab list");
     o->id = result->operands.items[0];
-    o->loss = NAN;
     if (o->noise_only && (r->target || o->pilots))
         return refuse(err, "--noise-only takes neither --target nor --pilots", "leave them out");
     if (!o->noise_only && !r->target)
         return refuse(err, "which target?", "--target loss=0.25, or --noise-only");
-    if (r->target && !bl_target_parse(r->target, &o->loss)) {
-        BL_FAIL(err, BL_ERR_USAGE, "--target '%s' is no loss", r->target);
-        bl_error_remedy(err, "--target loss=0.25");
+    if (r->target && !bl_target_parse(r->target, &o->target)) {
+        BL_FAIL(err, BL_ERR_USAGE, "--target '%s' is no target", r->target);
+        bl_error_remedy(err, "--target loss=0.25, or top1=0.6");
         return BL_ERR_USAGE;
     }
     if (r->optimizer && !bl_rate_rule_from_name(r->optimizer, &o->rule)) {
@@ -111,8 +114,8 @@ static int take(bl_tune_options *o, const raw *r, const bl_options_result *resul
         bl_error_remedy(err, "one of: sgd, adam, adamw");
         return BL_ERR_USAGE;
     }
-    if (!(o->price_hour >= 0) || isinf(o->price_hour))
-        return refuse(err, "--price must not be negative", "--price 2.5");
+    if (!(o->price_hour >= 0) || isinf(o->price_hour) || !(o->price_kwh >= 0) || isinf(o->price_kwh))
+        return refuse(err, "--price and --price-kwh must not be negative", "--price 2.5");
     if (!(o->efficiency > 0 && o->efficiency < 1))
         return refuse(err, "--efficiency must lie between 0 and 1", "--efficiency 0.5");
     return BL_OK;

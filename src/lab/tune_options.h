@@ -8,15 +8,17 @@
 #include "base/error.h"
 
 #include "plan/rates.h"
+#include "plan/target.h"
 
 typedef struct bl_tune_options {
     const char *id, *pilots; /* experiments: a number or "latest"; pilots NULL: the same */
     const char *db;
-    double loss; /* of the target; NaN with noise_only */
+    bl_target target; /* none with noise_only */
     bool noise_only;
     bl_rate_rule rule;
-    double price_hour, efficiency;
+    double price_hour, price_kwh, efficiency;
     uint64_t memory_b; /* 0: no limit */
+    bool json;
     bool help;
 } bl_tune_options;
 

@@ -43,6 +43,7 @@ static void print_pilots(const bl_tune *t, const bl_report_style *style, bl_str 
     for (size_t i = 0; i < BL_ARRAY_LEN(headings); i++)
         bl_grid_add(&grid, headings[i]);
     bool edge = false, missed = false;
+    size_t stopped = 0;
     for (size_t i = 0; i < t->n_pilots; i++) {
         const bl_tune_pilot *p = &t->pilots[i];
         char cell[CELL];
@@ -57,6 +58,7 @@ static void print_pilots(const bl_tune *t, const bl_report_style *style, bl_str 
         bl_grid_add(&grid, cell);
         edge = edge || p->at_edge;
         missed = missed || isnan(p->steps);
+        stopped += p->n_stopped;
     }
     bl_grid_print(&grid, style, 0, out);
     bl_grid_clear(&grid);
@@ -65,6 +67,14 @@ static void print_pilots(const bl_tune *t, const bl_report_style *style, bl_str 
             "A best rate at the edge of those tried may not be the best: with rates beyond it that batch size "
             "could take fewer steps, and the curve below is off.",
             style, out);
+    if (stopped > 0) {
+        bl_str text;
+        bl_str_init(&text);
+        bl_str_printf(&text, "%zu training%s stopped as losing: others had shown that fewer steps are enough.", stopped,
+                      stopped == 1 ? " was" : "s were");
+        bl_format_paragraph(bl_str_text(&text), style, out);
+        bl_str_clear(&text);
+    }
     if (missed)
         bl_format_paragraph("A batch size that did not reach the target is left out.", style, out);
 }
@@ -204,7 +214,7 @@ void bl_tune_print(const bl_tune *t, const bl_report_style *style, bl_str *out)
     print_table(t, style, out);
     bl_str_append_c(out, '\n');
     say_pick(t, "Soonest", &t->choice.soonest, true, style, out);
-    if (t->options->price_hour > 0)
+    if (t->options->price_hour > 0 || t->options->price_kwh > 0)
         say_pick(t, "Cheapest", &t->choice.cheapest, false, style, out);
     snprintf(name, sizeof name, "Largest of %.0f %% efficiency", 100 * t->options->efficiency);
     say_pick(t, name, &t->choice.large, false, style, out);

@@ -150,7 +150,7 @@ static int check(const bl_choice_question *q, bl_error *err)
     }
     if (q->n_sizes > BL_SIZES_MAX)
         return BL_FAIL(err, BL_ERR_USAGE, "%zu batch sizes are more than %d", q->n_sizes, BL_SIZES_MAX);
-    if (q->steps->shape == BL_STEPS_NONE)
+    if (q->steps->shape == BL_STEPS_NO_FIT)
         return BL_FAIL(err, BL_ERR_USAGE, "how many steps a batch size takes is known of fewer than two sizes");
     if (!(q->efficiency > 0 && q->efficiency <= 1))
         return BL_FAIL(err, BL_ERR_USAGE, "an efficiency of %g does not lie above 0 and up to 1", q->efficiency);

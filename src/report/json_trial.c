@@ -52,6 +52,21 @@ static json_t *times(const bl_named_value *values, size_t n)
     return o;
 }
 
+static json_t *points(const bl_trial_record *t)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < t->n_points; i++) {
+        const bl_stored_point *point = &t->points[i];
+        json_t *o = json_object();
+        bl_json_set(o, "name", bl_json_text(point->name));
+        bl_json_set(o, "after_steps", json_integer(point->after_steps));
+        bl_json_set(o, "value", bl_json_real(point->value));
+        bl_json_set(o, "t_ns", point->t_ns > 0 ? json_integer(point->t_ns) : NULL);
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
 static json_t *noise(const bl_trial_record *t)
 {
     json_t *array = json_array();
@@ -139,6 +154,8 @@ json_t *bl_json_trial(const bl_analysis *a, size_t i, bool with_steps)
     bl_json_set(o, "memory", named_values(t->memory, t->n_memory));
     bl_json_set(o, "metrics", named_values(t->metrics, t->n_metrics));
     bl_json_set(o, "metric_times_ns", times(t->metrics, t->n_metrics));
+    if (t->n_points > 0)
+        bl_json_set(o, "metric_points", points(t));
     if (t->n_noise > 0)
         bl_json_set(o, "gradient_noise", noise(t));
     if (t->node) {

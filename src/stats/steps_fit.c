@@ -160,7 +160,7 @@ int bl_fit_steps(const double *batch, const double *steps, size_t n, double sd, 
     const bl_steps_curve none = {NAN, NAN};
     *out = (bl_steps_fit){.curve = none,
                           .min_steps = NAN,
-                          .shape = BL_STEPS_NONE,
+                          .shape = BL_STEPS_NO_FIT,
                           .worst_relative = NAN,
                           .sd = NAN,
                           .low = none,

@@ -31,6 +31,14 @@ typedef struct bl_named_value {
     int64_t t_ns; /* monotonic, 0 where not said */
 } bl_named_value;
 
+/* A metric's value at one moment of a training. */
+typedef struct bl_stored_point {
+    const char *name;
+    int64_t after_steps;
+    double value;
+    int64_t t_ns; /* monotonic, 0 where not said */
+} bl_stored_point;
+
 /* Squared norms of gradients at the weights that a trial had after so many steps. */
 typedef struct bl_stored_noise {
     int64_t after_steps;
@@ -97,6 +105,8 @@ typedef struct bl_trial_record {
     size_t n_memory;
     bl_named_value *metrics;
     size_t n_metrics;
+    bl_stored_point *points; /* all values of the metrics, in the order of time */
+    size_t n_points;
     bl_stored_noise *noise;
     size_t n_noise;
     bl_stored_evidence *evidence; /* the most trusted first */

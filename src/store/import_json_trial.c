@@ -78,6 +78,20 @@ static void read_evidence(bl_import_reader *r, const json_t *o, bl_trial_record 
 }
 
 /* Squared norms of gradients over batches of two sizes. */
+static void read_points(bl_import_reader *r, const json_t *o, bl_trial_record *t)
+{
+    const json_t *array = json_object_get(o, "metric_points");
+    t->points = bl_import_take(r, json_array_size(array), sizeof *t->points);
+    for (size_t i = 0; r->code == BL_OK && i < json_array_size(array); i++) {
+        const json_t *item = json_array_get(array, i);
+        t->points[t->n_points++] =
+            (bl_stored_point){.name = bl_import_must_text(r, item, "name"),
+                              .after_steps = bl_import_int_from(r, item, "after_steps", 0, INT64_MAX),
+                              .value = bl_import_real(r, item, "value"),
+                              .t_ns = bl_import_int(r, item, "t_ns", 0)};
+    }
+}
+
 static void read_noise(bl_import_reader *r, const json_t *o, bl_trial_record *t)
 {
     const json_t *array = json_object_get(o, "gradient_noise");
@@ -213,6 +227,7 @@ void bl_import_read_trial(bl_import_reader *r, const bl_experiment *e, const jso
     t->metrics = read_values(r, o, "metrics", &t->n_metrics);
     read_times(r, o, t);
     read_evidence(r, o, t);
+    read_points(r, o, t);
     read_noise(r, o, t);
     read_steps(r, o, t);
     read_telemetry(r, o, t);

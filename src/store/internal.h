@@ -41,6 +41,7 @@ int bl_store_link_confirmation(bl_store *store, int64_t id, int64_t sweep_id, bl
 
 /* Inside the transaction of bl_store_add_trial; nothing where the trial measured none. */
 int bl_store_write_noise(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);
+int bl_store_write_points(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);
 int bl_store_write_telemetry(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);
 /* Nothing where the trial ran on the lab's own machine. Reading fills the trials, which are sorted by id. */
 int bl_store_write_placement(bl_store *store, int64_t trial_id, const bl_trial_record *trial, bl_error *err);
@@ -48,6 +49,9 @@ int bl_store_read_placements(bl_store *store, int64_t id, bl_arena *arena, bl_ex
 int bl_store_read_telemetry(bl_store *store, bl_arena *arena, bl_trial_record *trial, bl_error *err);
 /* Fills the trial's noise; few trials have any. */
 int bl_store_read_noise(bl_store *store, bl_arena *arena, bl_trial_record *trial, bl_error *err);
+
+/* Likewise the metrics' values over the training. */
+int bl_store_read_points(bl_store *store, bl_arena *arena, bl_trial_record *trial, bl_error *err);
 
 /* Missing values become NULL. Invalid UTF-8 becomes '?' and a text longer than SQLite takes is an error there. */
 void bl_store_bind_text(sqlite3_stmt *statement, int at, const char *text);

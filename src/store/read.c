@@ -320,6 +320,8 @@ static void read_trials(reader *r, int64_t id, bool with_steps, bl_experiment *e
         read_evidence(r, t);
         if (r->code == BL_OK)
             r->code = bl_store_read_noise(r->store, r->arena, t, r->err);
+        if (r->code == BL_OK)
+            r->code = bl_store_read_points(r->store, r->arena, t, r->err);
         if (r->code == BL_OK && with_steps)
             r->code = bl_store_read_telemetry(r->store, r->arena, t, r->err);
     }

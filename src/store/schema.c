@@ -157,6 +157,16 @@ const char bl_store_noise_table[] = "CREATE TABLE IF NOT EXISTS noise (\n"
                                     "    PRIMARY KEY (trial_id, position)\n"
                                     ") STRICT, WITHOUT ROWID;\n";
 
+const char bl_store_point_table[] = "CREATE TABLE IF NOT EXISTS metric_point (\n"
+                                    "    trial_id        INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,\n"
+                                    "    position        INTEGER NOT NULL CHECK (position >= 0),\n"
+                                    "    name            TEXT NOT NULL,\n"
+                                    "    after_steps     INTEGER NOT NULL CHECK (after_steps >= 0),\n"
+                                    "    value           REAL,\n"
+                                    "    t_ns            INTEGER,\n"
+                                    "    PRIMARY KEY (trial_id, position)\n"
+                                    ") STRICT, WITHOUT ROWID;\n";
+
 const char bl_store_telemetry_tables[] = "CREATE TABLE IF NOT EXISTS telemetry (\n"
                                          "    trial_id        INTEGER PRIMARY KEY REFERENCES trial ON DELETE CASCADE,\n"
                                          "    looks_ns        BLOB NOT NULL,\n"

@@ -10,6 +10,8 @@ extern const char bl_store_schema[];
 extern const char bl_store_comparison_tables[];
 /* The same with the first trial that measured its gradient's noise. */
 extern const char bl_store_noise_table[];
+/* And with the first trial that told a metric. */
+extern const char bl_store_point_table[];
 /* And with the first trial that has telemetry. */
 extern const char bl_store_telemetry_tables[];
 /* And with the first trial that ran on another machine than the lab's. */

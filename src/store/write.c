@@ -363,6 +363,8 @@ int bl_store_add_trial(bl_store *store, int64_t id, const bl_trial_record *trial
     if (code == BL_OK)
         code = bl_store_write_noise(store, at, trial, err);
     if (code == BL_OK)
+        code = bl_store_write_points(store, at, trial, err);
+    if (code == BL_OK)
         code = bl_store_write_telemetry(store, at, trial, err);
     if (code == BL_OK)
         code = bl_store_write_placement(store, at, trial, err);

@@ -22,6 +22,7 @@ void bl_markers_clear(bl_markers *markers)
 {
     free(markers->steps);
     free(markers->noise);
+    free(markers->points);
     bl_marker_stream_clear(&markers->stream);
     bl_markers_init(markers);
 }
@@ -189,19 +190,8 @@ static bool take_metric(bl_markers *m, const json_t *object)
         return false;
     char name[sizeof m->metrics[0].name] = "";
     take_text(object, "name", name, sizeof name);
-    size_t i = 0;
-    while (i < m->n_metrics && strcmp(m->metrics[i].name, name) != 0)
-        i++;
-    if (i == BL_MARKER_KINDS_MAX) {
-        m->n_ignored++;
-        return true;
-    }
-    if (i == m->n_metrics) {
-        memcpy(m->metrics[i].name, name, sizeof name);
-        m->n_metrics++;
-    }
-    m->metrics[i].value = json_number_value(value);
-    m->metrics[i].t_ns = t_ns;
+    bl_marker_point point = {.after_steps = (int64_t)m->n_steps, .value = json_number_value(value), .t_ns = t_ns};
+    bl_markers_metric(m, name, &point);
     return true;
 }
 

@@ -33,6 +33,14 @@ typedef struct bl_marker_metric {
     int64_t t_ns; /* 0 where not said */
 } bl_marker_metric;
 
+/* A metric's value at one moment of the training. */
+typedef struct bl_marker_point {
+    size_t metric;       /* in bl_markers.metrics */
+    int64_t after_steps; /* steps in training before it */
+    double value;
+    int64_t t_ns; /* 0 where not said */
+} bl_marker_point;
+
 /* Squared norms of gradients, the weights held. */
 typedef struct bl_marker_noise {
     int64_t after_steps; /* steps in training before it */
@@ -41,8 +49,9 @@ typedef struct bl_marker_noise {
     int64_t t_ns; /* 0 where not said */
 } bl_marker_noise;
 
-#define BL_MARKER_KINDS_MAX 32
-#define BL_MARKER_NOISE_MAX 100000 /* kept; further ones are counted as ignored */
+#define BL_MARKER_KINDS_MAX  32
+#define BL_MARKER_NOISE_MAX  100000 /* kept; further ones are counted as ignored */
+#define BL_MARKER_POINTS_MAX 100000 /* likewise */
 
 /* One of the streams that markers come on. */
 typedef struct bl_marker_stream {
@@ -66,6 +75,8 @@ typedef struct bl_markers {
     size_t n_memory;
     bl_marker_metric metrics[BL_MARKER_KINDS_MAX];
     size_t n_metrics;
+    bl_marker_point *points; /* all values of the metrics; also those that were read from the output */
+    size_t n_points, cap_points;
     bl_marker_noise *noise;
     size_t n_noise, cap_noise;
     int64_t n_lines, n_malformed, n_ignored;
@@ -79,6 +90,8 @@ void bl_markers_init(bl_markers *markers);
 void bl_markers_clear(bl_markers *markers);
 /* Takes the next n bytes of its stream, in pieces of any size. */
 void bl_markers_feed(bl_markers *markers, const char *bytes, size_t n);
+/* A metric's next value. Names beyond the room for them, and points beyond theirs, are counted as ignored. */
+void bl_markers_metric(bl_markers *markers, const char *name, const bl_marker_point *point);
 /* The stream ended: a last line without newline counts. */
 void bl_markers_end(bl_markers *markers);
 

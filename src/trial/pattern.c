@@ -95,3 +95,18 @@ bool bl_pattern_span(const bl_pattern *p, int group, size_t *start, size_t *len)
     *len = ends[2 * group + 1] - ends[2 * group];
     return true;
 }
+
+const char *bl_pattern_name(const bl_pattern *p, size_t i, int *group)
+{
+    uint32_t n = 0, size = 0;
+    PCRE2_SPTR table = NULL; /* of entries of `size` bytes: the number in two of them, the name */
+    pcre2_pattern_info(p->code, PCRE2_INFO_NAMECOUNT, &n);
+    pcre2_pattern_info(p->code, PCRE2_INFO_NAMEENTRYSIZE, &size);
+    pcre2_pattern_info(p->code, PCRE2_INFO_NAMETABLE, &table);
+    if (i >= n)
+        return NULL;
+    PCRE2_SPTR entry = table + i * size;
+    if (group)
+        *group = entry[0] << 8 | entry[1];
+    return (const char *)entry + 2;
+}

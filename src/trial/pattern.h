@@ -23,6 +23,8 @@ void bl_pattern_free(bl_pattern *pattern); /* NULL is fine */
 
 /* Searches the n bytes of text, from the offset `from` on. Where found, the groups stand until the next search. */
 bl_found bl_pattern_find(const bl_pattern *pattern, const char *text, size_t n, size_t from);
+/* Named group i, from 0; NULL beyond the last. *group, where not NULL, gets its number. The text is the pattern's. */
+const char *bl_pattern_name(const bl_pattern *pattern, size_t i, int *group);
 /* The number of a named group, -1 where the pattern has none of that name. */
 int bl_pattern_group(const bl_pattern *pattern, const char *name);
 /* Where a group of the last search lies; group 0 is all of the match. False where it took no part, or is -1. */

@@ -45,6 +45,23 @@ void bl_steps_choose(bl_trial_result *r)
     snprintf(r->phase, sizeof r->phase, "%s", m->any ? m->phase : r->progress.phase);
 }
 
+void bl_steps_set_loss(bl_trial_result *r, double loss)
+{
+    bl_step *steps = NULL;
+    size_t n = 0;
+    if (r->step_source == BL_STEPS_MARKERS) {
+        steps = r->markers.steps;
+        n = r->markers.n_steps;
+    }
+    for (size_t i = 0; r->step_source == BL_STEPS_PROGRESS && i < r->progress.n_tracks; i++)
+        if (r->progress.tracks[i].records == r->steps) {
+            steps = r->progress.tracks[i].records;
+            n = r->progress.tracks[i].n_records;
+        }
+    if (n > 0 && isnan(steps[n - 1].loss))
+        steps[n - 1].loss = loss;
+}
+
 int64_t bl_steps_start_ns(const bl_trial_result *r)
 {
     const bl_markers *m = &r->markers;

@@ -14,4 +14,7 @@ int64_t bl_steps_start_ns(const bl_trial_result *result);
 /* Samples a second over the last steps; NaN before the second. */
 double bl_steps_recent_rate(const bl_trial_result *result);
 
+/* The newest step's loss, where it has none of its own. */
+void bl_steps_set_loss(bl_trial_result *result, double loss);
+
 #endif

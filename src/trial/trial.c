@@ -37,6 +37,7 @@ typedef struct run {
     end_cause cause;
     int64_t kill_ns; /* when SIGTERM's grace ends, 0 before it was sent */
     bool killed;
+    bl_metric_lines metrics;
     int64_t progress_ns;           /* next call of on_progress */
     int64_t before_b[COPED_STEPS]; /* bytes printed before each of the last steps, the newest first */
     int64_t turn_b;                /* bytes printed before the last turn */
@@ -49,11 +50,34 @@ typedef struct run {
 
 /* ---- while it runs ---- */
 
+/* A metric that a line tells. A training loss belongs to the newest step, if that tells none itself. */
+static void take_metric(void *context, const char *name, double value, int64_t step)
+{
+    bl_trial_result *result = ((run *)context)->result;
+    bl_steps_choose(result);
+    bl_marker_point point = {
+        .after_steps = step >= 0 ? step : result->steps_done, .value = value, .t_ns = bl_clock_ns()};
+    bl_markers_metric(&result->markers, name, &point);
+    if (strcmp(name, "loss") == 0)
+        bl_steps_set_loss(result, value);
+}
+
+static void read_lines(run *r, const char *bytes, size_t n)
+{
+    if (!r->result->markers.any)
+        bl_progress_feed(&r->result->progress, bytes, n, bl_clock_ns());
+    if (r->spec->metrics)
+        bl_metric_lines_feed(&r->metrics, bytes, n, take_metric, r);
+}
+
 static void take_output(run *r, const char *bytes, size_t n)
 {
     r->result->output_b += (int64_t)n;
-    if (!r->result->markers.any)
-        bl_progress_feed(&r->result->progress, bytes, n, bl_clock_ns());
+    for (size_t from = 0, len; from < n; from += len) { /* line by line: metrics belong to the steps before them */
+        const char *end = r->spec->metrics ? memchr(bytes + from, '\n', n - from) : NULL;
+        len = end ? (size_t)(end - bytes) + 1 - from : n - from;
+        read_lines(r, bytes + from, len);
+    }
     for (size_t done = 0; r->spec->log_fd >= 0 && done < n;) {
         ssize_t w = write(r->spec->log_fd, bytes + done, n - done);
         if (w < 0 && errno != EINTR)
@@ -172,6 +196,7 @@ static int run_once(run *r, bl_error *err)
     if (poll(fds, 3 + n_named, POLL_MS) < 0 && errno != EINTR)
         return BL_FAIL(err, BL_ERR_IO, "waiting for the trial failed: %s", strerror(errno));
     int64_t steps_before = r->result->steps_done;
+    size_t points_before = r->result->markers.n_points;
     int64_t turn_b = r->result->output_b;
     if (fds[1].revents)
         read_some(r, &r->markers, true);
@@ -189,7 +214,8 @@ static int run_once(run *r, bl_error *err)
     r->turn_b = turn_b;
     int64_t now_ns = bl_clock_ns();
     bool more = r->result->steps_done > steps_before;
-    if (more && r->spec->enough && r->spec->enough(r->spec->enough_context, r->result->steps, r->result->n_steps))
+    if ((more || r->result->markers.n_points > points_before) && r->spec->enough &&
+        r->spec->enough(r->spec->enough_context, r->result))
         end_trial(r, END_ENOUGH);
     if (more || now_ns >= r->progress_ns)
         report_progress(r, now_ns);
@@ -212,6 +238,8 @@ static void drain(run *r)
     bl_markers_end(&r->result->markers);
     if (!r->result->markers.any)
         bl_progress_end(&r->result->progress);
+    if (r->spec->metrics)
+        bl_metric_lines_end(&r->metrics, take_metric, r);
     bl_steps_choose(r->result);
 }
 
@@ -317,6 +345,7 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
     bl_steps_choose(result);
     run r = {.launcher = launcher, .spec = spec, .result = result, .markers = -1, .output = -1};
     bl_str_init(&r.tail);
+    bl_metric_lines_init(&r.metrics, spec->metrics);
     bl_started started = {.markers = -1, .output = -1};
     bl_oom_events_read("", &r.oom_before);
     bl_room_begin(launcher, spec->memory_limit_b, &r.room);
@@ -344,6 +373,7 @@ int bl_trial_run(bl_launcher *launcher, const bl_trial_spec *spec, bl_trial_resu
     bl_start_close_fd(&r.output);
     bl_marker_socket_close(&r.socket);
     bl_str_clear(&r.tail);
+    bl_metric_lines_clear(&r.metrics);
     return code;
 }
 

@@ -11,6 +11,7 @@
 #include "telemetry/recording.h"
 #include "trial/launcher.h"
 #include "trial/markers.h"
+#include "trial/metric_lines.h"
 #include "trial/outcome.h"
 #include "trial/progress.h"
 #include "trial/rules.h"
@@ -22,6 +23,8 @@ typedef struct bl_trial_progress {
     double elapsed_s;     /* since the start of the process */
     const char *phase;    /* "set-up", "train", "eval", ... or "running" while no markers came; borrowed */
 } bl_trial_progress;
+
+typedef struct bl_trial_result bl_trial_result;
 
 typedef struct bl_trial_spec {
     char *const *argv; /* NULL-terminated; argv[0] is searched on PATH; executed as it is, by no shell */
@@ -43,10 +46,11 @@ typedef struct bl_trial_spec {
     /* Called after each batch of markers and about five times a second. May be NULL. */
     void (*on_progress)(void *context, const bl_trial_progress *progress);
     void *context;
-    /* Called where new steps have come: true ends the trial as a budget does. May be NULL. */
-    bool (*enough)(void *context, const bl_step *steps, size_t n_steps);
+    /* Called where new steps or metrics have come: true ends the trial as a budget does. May be NULL. */
+    bool (*enough)(void *context, const bl_trial_result *result);
     void *enough_context;
     const bl_progress_formats *formats; /* of progress lines; NULL: they are not read */
+    const bl_metric_patterns *metrics;  /* of lines that tell metrics; NULL: none do */
     bool pty;                           /* the program's output is a terminal */
     bl_telemetry *telemetry; /* looked at while the trial runs, telemetry_hz times a second; NULL: nothing is */
     double telemetry_hz;
@@ -70,7 +74,7 @@ typedef struct bl_measured {
     const char *reason; /* static: why it is missing, or how it may be inexact; NULL for neither */
 } bl_measured;
 
-typedef struct bl_trial_result {
+struct bl_trial_result {
     bl_decision decision;       /* what became of it, why, and what that rests on */
     int exit_status;            /* of the command; -1 where a signal ended it */
     int exit_signal;            /* 0 where it exited */
@@ -92,7 +96,7 @@ typedef struct bl_trial_result {
     bl_str output_tail;           /* the last BL_OUTPUT_TAIL_B bytes of stdout and stderr together */
     int64_t output_b;             /* bytes written in all */
     bl_recording telemetry;       /* empty where none was wanted, or no thread could be had for it */
-} bl_trial_result;
+};
 
 #define BL_OUTPUT_TAIL_B 65536
 

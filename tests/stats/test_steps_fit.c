@@ -133,10 +133,10 @@ static void limits_are_said_not_extrapolated(void **state)
     assert_near_relative(bl_steps_at(&fit.curve, 128), 256, 1e-9);
     assert_true(fit.has_interval && isinf(fit.high.critical) && fit.low.critical > 512);
     assert_int_equal(bl_fit_steps(batch, flat, 1, NAN, 0.95, &fit, NULL), BL_OK);
-    assert_int_equal(fit.shape, BL_STEPS_NONE);
+    assert_int_equal(fit.shape, BL_STEPS_NO_FIT);
     const double same[] = {8, 8, 8};
     assert_int_equal(bl_fit_steps(same, flat, 3, NAN, 0.95, &fit, NULL), BL_OK);
-    assert_int_equal(fit.shape, BL_STEPS_NONE);
+    assert_int_equal(fit.shape, BL_STEPS_NO_FIT);
 }
 
 /* Runs that differ by 5 % from what the curve says: the interval holds the truth as often as it promises. */
