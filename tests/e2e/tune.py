@@ -2,10 +2,13 @@
 """tune over stored experiments. The trainings are a noisy quadratic (curvatures and noises 1 / i, 100 of them) by its exact
 recursion, whose steps over the batch size are known; the steps' times are written into the database, as the test must not
 depend on the machine."""
+import json
 import re
 import sqlite3
+import subprocess
+import time
 
-from lab_case import PYTHON, LabCase, main
+from lab_case import LAB, PYTHON, LabCase, main
 
 QUADRATIC = '''
 import os, sys, time
@@ -20,7 +23,11 @@ with Marker(program='quadratic', batch=batch) as marker:
     for step in range(steps):
         square = [(1 - rate * a) ** 2 * s + rate ** 2 * a / batch for a, s in zip(h, square)]
         loss = sum(a * s for a, s in zip(h, square)) / start
-        marker.step(batch, loss=min(loss, 1e9))
+        marker.step(batch, **({} if 'prints' in sys.argv or 'metric' in sys.argv else {'loss': min(loss, 1e9)}))
+        if 'metric' in sys.argv and step % 2:
+            marker.metric('top1', 1 - loss)
+        if 'prints' in sys.argv:
+            print(f'step {step + 1} loss {loss:.9f} accuracy {1 - loss:.9f}', flush=True)
         if 'slowly' in sys.argv:
             time.sleep(0.002)
         if step == 20 and 'noise' in sys.argv:
@@ -79,7 +86,7 @@ class Tune(LabCase):
 
     def test_trials_end_at_the_target(self):
         steps = []
-        for more in [], ['--until', 'loss=0.1']:
+        for more in [], ['--until', 'loss=0.1', '--stop-losing', '0']:
             self.lab('sweep', '-q', '-b', '8,64', '-p', 'lr=0.01,0.7,1', '-n', '1', '--steps', '300', *more, '--', PYTHON,
                      self.quadratic, '{batch}', '{lr}', '100000', 'slowly')
             number = str(len(steps) + 1)
@@ -98,7 +105,86 @@ class Tune(LabCase):
         self.assertEqual(self.query('SELECT count(*) FROM trial WHERE experiment_id = 2 AND ended_by_budget'), [(12,)])
         self.assertLess(self.query('SELECT max(s.position) FROM step s JOIN trial t ON t.id = s.trial_id WHERE '
                                    't.experiment_id = 2 AND t.case_index % 3 > 0')[0][0], 299)
-        self.assertIn('is no loss', self.lab('sweep', '-b', '8', '--until', 'top1=1', '--', 'x', '{batch}', status=2)[1])
+        for words, said in [(['--until', 'top1'], 'is no target'), (['--stop-losing', '2'], 'goes with --until'),
+                            (['--until', 'loss=1', '--stop-losing', '1'], 'has not lost'),
+                            (['--metric-regex', 'loss (.*)'], 'names no metric')]:
+            self.assertIn(said, self.lab('sweep', '-b', '8', *words, '--', 'x', '{batch}', status=2)[1])
+
+    LOSING = ['-q', '-b', '8,64', '-p', 'lr=0.01,0.7,1', '-n', '2', '--seed', '1', '--steps', '600', '--until', 'loss=0.1', '--',
+              PYTHON, '{script}', '{batch}', '{lr}', '100000', 'slowly']
+
+    def check_losing(self):
+        taken = self.query('SELECT t.block, v.value, t.outcome, t.reason, (SELECT count(*) FROM step s WHERE s.trial_id = t.id) '
+                           'FROM trial t JOIN case_value v ON v.experiment_id = t.experiment_id AND v.case_index = t.case_index AND '
+                           "v.factor = 1 WHERE t.outcome <> 'interrupted'")
+        self.assertEqual(len(taken), 12)
+        self.assertEqual({t[2] for t in taken}, {'ok'})  # it was stopped well
+        for block, rate, _, reason, steps in taken:
+            if rate != '0.01':
+                self.assertIsNone(reason)
+            elif block == 1:  # others had shown by then what is enough
+                self.assertTrue(reason.startswith('stopped: losing'), reason)
+                self.assertLess(steps, 600)
+        self.set_times(1, 2000, 100)
+        text = ' '.join(self.lab('tune', '1', '--target', 'loss=0.1')[0].split())
+        self.assertIn('stopped as losing', text)
+
+    def test_losing_trainings_are_stopped(self):
+        words = [w.replace('{script}', self.quadratic) for w in self.LOSING]
+        self.lab('sweep', *words)
+        self.check_losing()
+
+    def test_pilots_go_on_after_a_kill(self):
+        words = [w.replace('{script}', self.quadratic) for w in self.LOSING]
+        with subprocess.Popen([LAB, 'sweep', '--db', self.db, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as lab:
+            limit = time.monotonic() + 120
+            while time.monotonic() < limit:
+                try:
+                    if self.query('SELECT count(*) FROM trial')[0][0] >= 7:
+                        break
+                except sqlite3.OperationalError:
+                    pass  # there is no database yet
+                time.sleep(0.02)
+            lab.kill()
+        self.lab('sweep', '-q', '--resume')
+        self.check_losing()
+
+    def test_metrics_are_targets(self):
+        """To 0.1 of the first loss at the best rates: 61.75 steps at 8, 20.35 at 64."""
+        for more, words in [(['metric'], []), (['prints'], ['--metric-regex', r'step (?<step>\d+) .*accuracy (?<top1>\S+)'])]:
+            self.lab('sweep', '-q', '-b', '8,64', '-p', 'lr=0.5,0.7,1,1.4', '-n', '1', '--steps', '100000', '--until', 'top1=0.9',
+                     '--stop-losing', '0', *[w.replace('\\\\', '\\') for w in words], '--', PYTHON, self.quadratic, '{batch}', '{lr}', '120',
+                     *more)
+            number = str(self.query('SELECT max(id) FROM experiment')[0][0])
+            self.set_times(int(number), 2000, 100)
+            pilots = {p['batch']: p for p in json.loads(self.lab('tune', number, '--target', 'top1=0.9', '--json')[0])['pilots']}
+            self.assertTrue(61.7 < pilots[8]['steps'] < 68, pilots)
+            self.assertTrue(20.3 < pilots[64]['steps'] < 22.5, pilots)
+            self.assertIn('fewer than two', self.lab('tune', number, '--target', 'map=0.9', status=1)[1])
+
+    def test_a_printed_loss_belongs_to_its_step(self):
+        self.lab('sweep', '-q', '-b', '8', '-n', '1', '--metric-regex', r'loss (?<loss>\S+)', '--steps', '100000', '--', PYTHON,
+                 self.quadratic, '{batch}', '0.5', '40', 'prints', 'slowly')
+        self.assertGreater(self.query('SELECT count(*) FROM step WHERE loss > 0')[0][0], 20)
+        self.assertEqual(self.query("SELECT count(*) FROM metric_point WHERE name = 'loss'"), [(40,)])
+        exported = json.loads(self.lab('export', '1', '--format', 'json')[0])
+        self.assertEqual(len(exported['trials'][0]['metric_points']), 40)
+
+    def test_json_holds_what_is_printed(self):
+        self.sweep('8,16,32,64,128', '0.5', 60)
+        self.set_times(1, 2000, 100)
+        self.sweep('4,16,64,256', '0.35,0.5,0.7,1,1.4,1.9', 250)
+        words = ['tune', '1', '--pilots', '2', '--target', 'loss=0.1', '--price', '3.6']
+        found = json.loads(self.lab(*words, '--json')[0])
+        picks = self.picks(self.lab(*words)[0])
+        for name in 'Soonest', 'Cheapest', 'Largest':
+            self.assertEqual(round(found['picks'][name.lower()]['batch']), picks[name])
+        self.assertEqual([row['batch'] for row in found['sizes']], [8, 16, 32, 64, 128])
+        self.assertEqual(float(found['target'].partition('=')[2]), 0.1)
+        known = [row['energy_j'] is not None for row in found['sizes']]
+        self.assertEqual(any(known), found['energy_reason'] is None)  # missing is null, and says why
+        if not any(known):
+            self.lab(*words, '--price-kwh', '0.3', status=2)
 
     def test_memory_bounds_the_picks(self):
         self.sweep('8,16,32,64,128', '0.5', 60)
@@ -131,7 +217,7 @@ class Tune(LabCase):
             self.assertIn(said, err)
             self.assertIn('try: ', err)
         for words, said in [([], 'wants one experiment'), (['1'], 'which target?'), (['1', '2', '--noise-only'], 'one experiment'),
-                            (['1', '--target', 'top1=0.9'], 'is no loss'), (['1', '--target', 'loss=x'], 'is no loss'),
+                            (['1', '--target', 'top1'], 'is no target'), (['1', '--target', 'loss=x'], 'is no target'),
                             (['1', '--noise-only', '--pilots', '1'], 'neither'), (['9', '--noise-only'], '9'),
                             (['1', '--target', 'loss=1', '--optimizer', 'magic'], 'magic'),
                             (['1', '--target', 'loss=1', '--efficiency', '1.5'], '--efficiency'),

@@ -186,7 +186,7 @@ static void nonsense_is_refused(void **state)
     sizes[1].batch = 8;
     assert_int_equal(bl_choice_make(&question, &c, NULL), BL_ERR_USAGE);
     sizes[1].batch = 16;
-    steps.shape = BL_STEPS_NONE;
+    steps.shape = BL_STEPS_NO_FIT;
     assert_int_equal(bl_choice_make(&question, &c, NULL), BL_ERR_USAGE);
 }
 
