@@ -164,7 +164,7 @@ static int run(const bl_compare_options *o, const bl_lab *lab, bl_sweep_spec *sp
         return code;
     }
     if (code == BL_OK && o->sweep.live)
-        code = bl_page_file_write(store, &id, 1, 0, NAN, o->sweep.live, err);
+        code = bl_page_file_write(store, &id, 1, 0, NULL, o->sweep.live, err);
     bl_live_say(&live, "");
     bl_error report_error = {0};
     int printed = print_stored(o, store, id, false, failed, code == BL_OK ? err : &report_error);

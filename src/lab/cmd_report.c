@@ -27,7 +27,7 @@ static int find_ids(bl_store *store, const bl_strv *operands, int64_t *ids, size
     return code;
 }
 
-static int write_file(const char *db, const bl_strv *operands, const char *picture, double target_loss,
+static int write_file(const char *db, const bl_strv *operands, const char *picture, const bl_target *target,
                       const char *output, bl_error *err)
 {
     bl_store *store = NULL;
@@ -45,8 +45,8 @@ static int write_file(const char *db, const bl_strv *operands, const char *pictu
     if (code == BL_OK)
         code = find_ids(store, operands, ids, &n, err);
     if (code == BL_OK)
-        code = picture ? bl_picture_file_write(store, ids, n, picture, target_loss, bl_str_text(&path), err)
-                       : bl_page_file_write(store, ids, n, 0, target_loss, bl_str_text(&path), err);
+        code = picture ? bl_picture_file_write(store, ids, n, picture, target, bl_str_text(&path), err)
+                       : bl_page_file_write(store, ids, n, 0, target, bl_str_text(&path), err);
     if (code == BL_OK)
         bl_log_note("wrote %s", bl_str_text(&path));
     bl_store_close(store);
@@ -56,17 +56,19 @@ static int write_file(const char *db, const bl_strv *operands, const char *pictu
 
 int bl_cmd_report(bl_lab *lab, int argc, char **argv)
 {
-    const char *db = BL_SWEEP_DB, *output = NULL, *picture = NULL, *target = NULL;
-    double target_loss = NAN;
+    const char *db = BL_SWEEP_DB, *output = NULL, *picture = NULL, *target_text = NULL;
+    bl_target target;
     const bl_option options[] = {
         {BL_OPT_STRING, 'o', "output", "FILE",
          "Write there, replacing the file as a whole (default: report.html, or the picture's name).", &output, 0, 0},
         {BL_OPT_STRING, 0, "picture", "NAME",
          "Write one picture alone, as SVG (or PNG or PDF where FILE ends so and gnuplot is there): " BL_PICTURES ".",
          &picture, 0, 0},
-        {BL_OPT_STRING, 't', "target", "LOSS",
-         "loss=0.25: shows how many steps, and how long, trials took to that mean loss (default: what --until was).",
-         &target, 0, 0},
+        {BL_OPT_STRING, 't', "target", "TARGET",
+         "loss=0.25, or a metric, top1=0.6: shows how many steps, and how long, trials took to it (default: what "
+         "--until "
+         "was).",
+         &target_text, 0, 0},
         {BL_OPT_STRING, 0, "db", "FILE", "The database of experiments (default: batchlab.db).", &db, 0, 0},
     };
     const bl_command command = {
@@ -94,11 +96,11 @@ int bl_cmd_report(bl_lab *lab, int argc, char **argv)
     } else if (result.n_rest > 0) {
         code = BL_FAIL(&err, BL_ERR_USAGE, "'%s' is one argument too many", result.rest[0]);
         bl_error_remedy(&err, "batchlab report --help");
-    } else if (target && !bl_target_parse(target, &target_loss)) {
-        code = BL_FAIL(&err, BL_ERR_USAGE, "--target '%s' is no loss", target);
-        bl_error_remedy(&err, "--target loss=0.25");
+    } else if (target_text && !bl_target_parse(target_text, &target)) {
+        code = BL_FAIL(&err, BL_ERR_USAGE, "--target '%s' is no target", target_text);
+        bl_error_remedy(&err, "--target loss=0.25, or top1=0.6");
     } else {
-        code = write_file(db, &result.operands, picture, target_loss, output, &err);
+        code = write_file(db, &result.operands, picture, target_text ? &target : NULL, output, &err);
     }
     bl_options_result_clear(&result);
     return code == BL_OK ? 0 : bl_log_error(&err);

@@ -105,7 +105,7 @@ static int run(const bl_sweep_options *o, const bl_lab *lab, bl_sweep_spec *spec
         return code;
     }
     if (o->live && code == BL_OK) /* the last one is not loaded again and again */
-        code = bl_page_file_write(store, &id, 1, 0, NAN, o->live, err);
+        code = bl_page_file_write(store, &id, 1, 0, NULL, o->live, err);
     if (outcome.n_ran > 0 || o->resume) {
         bl_live_say(&live, "");
         bl_error report_error = {0};

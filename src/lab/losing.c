@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "lab/reaching.h"
 #include "plan/factors.h"
+#include "report/reaching.h"
 
 bool bl_losing_wanted(const bl_sweep_spec *spec)
 {

@@ -16,7 +16,7 @@ typedef struct loaded {
     size_t n;
 } loaded;
 
-static int load(bl_store *store, const int64_t *ids, size_t n, double target_loss, loaded *out, bl_error *err)
+static int load(bl_store *store, const int64_t *ids, size_t n, const bl_target *target, loaded *out, bl_error *err)
 {
     *out = (loaded){0};
     bl_arena_init(&out->arena);
@@ -32,7 +32,7 @@ static int load(bl_store *store, const int64_t *ids, size_t n, double target_los
             out->list[i] = &out->analyses[i];
             out->n++; /* to be cleared from now on */
             code = bl_analysis_compute(&experiments[i], &out->arena, &out->analyses[i], err);
-            out->analyses[i].target_loss = target_loss;
+            out->analyses[i].target = target;
         }
     }
     return code;
@@ -45,13 +45,13 @@ static void unload(loaded *l)
     bl_arena_clear(&l->arena);
 }
 
-int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, double target_loss,
+int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, const bl_target *target,
                        const char *path, bl_error *err)
 {
     loaded l;
     bl_str text;
     bl_str_init(&text);
-    int code = load(store, ids, n, target_loss, &l, err);
+    int code = load(store, ids, n, target, &l, err);
     if (code == BL_OK)
         code = bl_report_page(l.list, l.n, refresh_s, &text, err);
     if (code == BL_OK)
@@ -99,13 +99,13 @@ static int draw(const loaded *l, const char *picture, const char *path, bl_arena
     return BL_ERR_USAGE;
 }
 
-int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, double target_loss,
+int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, const bl_target *target,
                           const char *path, bl_error *err)
 {
     loaded l;
     bl_str text;
     bl_str_init(&text);
-    int code = load(store, ids, n, target_loss, &l, err);
+    int code = load(store, ids, n, target, &l, err);
     if (code == BL_OK)
         code = draw(&l, picture, path, &l.arena, &text, err);
     if (code == BL_OK)

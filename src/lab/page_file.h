@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plan/target.h"
 #include "store/store.h"
 
 #define BL_PAGE_REFRESH_S 5
@@ -15,13 +16,13 @@
     "temperature, steps, noise_scale, steps_to_target, time_to_target, trial_cpu, trial_memory, trial_busy, "          \
     "trial_clock, trial_temperature or trial_power"
 
-/* target_loss: for the pictures of steps and time to it; NaN: what --until was, if anything.
+/* target: for the pictures of steps and time to it; NULL: what --until was, if anything.
  * Replaces the file as a whole. refresh_s above 0: a browser loads it anew so often. */
-int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, double target_loss,
+int bl_page_file_write(bl_store *store, const int64_t *ids, size_t n, int refresh_s, const bl_target *target,
                        const char *path, bl_error *err);
 /* The chart of that id (report/chart.h) as SVG, or by gnuplot where `path` ends in .png or .pdf (BL_ERR_ENV without
  * it). BL_ERR_USAGE where there is none, or no data for it. */
-int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, double target_loss,
+int bl_picture_file_write(bl_store *store, const int64_t *ids, size_t n, const char *picture, const bl_target *target,
                           const char *path, bl_error *err);
 
 #endif

@@ -169,7 +169,7 @@ static void renew_page(sitting *s)
     bl_error err = {0};
     s->page_ns = now_ns;
     s->page_failed =
-        bl_page_file_write(s->sweep->store, &s->sweep->id, 1, BL_PAGE_REFRESH_S, NAN, s->sweep->page, &err) != BL_OK;
+        bl_page_file_write(s->sweep->store, &s->sweep->id, 1, BL_PAGE_REFRESH_S, NULL, s->sweep->page, &err) != BL_OK;
     if (s->page_failed)
         bl_log_warn("no live page: %s", err.message);
 }

@@ -68,8 +68,7 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          &o->driving.progress_unit, 0, 0},
         {BL_OPT_STRINGS, 0, "metric-regex", "REGEX",
          "Read metrics from the output by this pattern: each named group is one, as in (?<top1>...) or (?<loss>...), "
-         "the "
-         "training loss; a group (?<step>...) says after how many steps (PCRE2; may be given several times).",
+         "the training loss; a group (?<step>...) says after how many steps (PCRE2; may be given several times).",
          &o->driving.metric_regexes, 0, 0},
         {BL_OPT_FLAG, 0, "pty", NULL,
          "Let the program write to a terminal, for one that shows progress only there, or else keeps its output back.",
@@ -124,8 +123,7 @@ int bl_sweep_options_table(bl_sweep_options *o, bl_option *table)
          &o->driving.until, 0, 0},
         {BL_OPT_FLOAT, 0, "stop-losing", "FACTOR",
          "With --until and several rates (factor lr): end a trial that has taken FACTOR times the steps of a better "
-         "one, "
-         "of its batch size, or of another that it should not fall behind (default: 2; 0: never).",
+         "one, of its batch size, or of another that it should not fall behind (default: 2; 0: never).",
          &o->driving.losing, 0, 0},
         {BL_OPT_DURATION, 0, "setup-time", "DURATION",
          "Give up on a trial that has told no step by then (default: 10m).", &o->setup_s, 0, 0},

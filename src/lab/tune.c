@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "lab/reaching.h"
+#include "report/reaching.h"
 #include "report/telemetry_figures.h"
 
 #define LEVEL 0.95

@@ -34,8 +34,7 @@ static int fill_table(bl_tune_options *o, raw *r, bl_option *table)
     const bl_option rows[] = {
         {BL_OPT_STRING, 't', "target", "TARGET",
          "loss=0.25: the mean training loss over the last tenth of the steps so far that counts as reached; or a "
-         "metric: "
-         "top1=0.6, map=0.4, test_loss=1.1.",
+         "metric: top1=0.6, map=0.4, test_loss=1.1.",
          &r->target, 0, 0},
         {BL_OPT_STRING, 'p', "pilots", "ID",
          "The experiment whose trials trained to the target (default: the first one again).", &o->pilots, 0, 0},

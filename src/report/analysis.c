@@ -289,10 +289,8 @@ static int compute_group(bl_analysis *a, size_t group, size_t n_others, bl_arena
 
 int bl_analysis_compute(const bl_experiment *experiment, bl_arena *arena, bl_analysis *out, bl_error *err)
 {
-    *out = (bl_analysis){.experiment = experiment,
-                         .target_loss = NAN,
-                         .n_cases = bl_experiment_n_cases(experiment),
-                         .n_blocks = (size_t)experiment->blocks};
+    *out = (bl_analysis){
+        .experiment = experiment, .n_cases = bl_experiment_n_cases(experiment), .n_blocks = (size_t)experiment->blocks};
     out->best = out->n_cases;
     if (out->n_cases == 0)
         return BL_FAIL(err, BL_ERR_FORMAT, "experiment %lld has no cases", (long long)experiment->id);

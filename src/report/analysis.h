@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "plan/target.h"
 #include "stats/contrast.h"
 #include "stats/neighbours.h"
 #include "stats/special.h"
@@ -90,11 +91,11 @@ typedef struct bl_analysis {
     size_t n_blocks_done; /* blocks in which every case has run */
     bl_batch_group *groups;
     size_t n_groups;
-    bl_verdict_rule rule;                   /* of the verdicts */
-    bl_judged_pair *pairs;                  /* of a comparison */
-    size_t n_pairs, n_open;                 /* open: not decided */
-    size_t n_blocks_judged;                 /* complete blocks, as far as open pairs need them */
-    double target_loss;                     /* asked for by the reader; NaN: --until of the experiment, if any */
+    bl_verdict_rule rule;    /* of the verdicts */
+    bl_judged_pair *pairs;   /* of a comparison */
+    size_t n_pairs, n_open;  /* open: not decided */
+    size_t n_blocks_judged;  /* complete blocks, as far as open pairs need them */
+    const bl_target *target; /* asked for by the reader, borrowed; NULL: --until of the experiment, if any */
     const struct bl_analysis *confirmed_by; /* the comparison that confirms this sweep, borrowed; NULL */
 } bl_analysis;
 

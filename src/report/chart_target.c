@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/target.h"
 #include "report/chart_parts.h"
 #include "report/format.h"
 #include "report/noise_scales.h"
+#include "report/reaching.h"
 #include "stats/steps_fit.h"
 
 /* ---- the noise scale ---- */
@@ -82,41 +82,55 @@ typedef struct reached {
     double steps, seconds; /* NaN: it was not reached */
 } reached;
 
-static double loss_at(const void *steps, size_t i)
+static bool tells(const bl_trial_record *t, const bl_target *target)
 {
-    return ((const bl_stored_step *)steps)[i].loss;
+    bool told = false;
+    if (bl_target_is_loss(target))
+        for (size_t i = 0; t->steps && !told && i < t->n_steps; i++)
+            told = isfinite(t->steps[i].loss);
+    else
+        for (size_t i = 0; !told && i < t->n_points; i++)
+            told = isfinite(t->points[i].value) && strcmp(t->points[i].name, target->name) == 0;
+    return told;
 }
 
-static bool tells_loss(const bl_trial_record *t)
+static reached reach(const bl_analysis *a, const bl_trial_record *t, const bl_target *target)
 {
-    for (size_t i = 0; t->steps && i < t->n_steps; i++)
-        if (isfinite(t->steps[i].loss))
-            return true;
-    return false;
+    double batch = t->case_index < a->n_cases ? (double)a->cases[t->case_index].batch : 0;
+    double steps = bl_reaching_steps(t, batch, target);
+    return (reached){steps, isnan(steps) ? NAN : bl_reaching_seconds(t, batch, steps)};
 }
 
-static reached reach(const bl_trial_record *t, double target)
+/* --until of the sweep, where the reader asked for none. False: there is no target. */
+static bool find_target(const bl_analysis *a, bl_target *out)
 {
-    bl_target_watch watch;
-    bl_target_watch_init(&watch, target);
-    if (!t->steps || strcmp(t->outcome, "ok") != 0 || !bl_target_watch_take(&watch, loss_at, t->steps, t->n_steps))
-        return (reached){NAN, NAN};
-    double seconds = 0;
-    for (size_t i = 0; i < watch.done; i++)
-        seconds += t->steps[i].time_ns > 0 ? (double)t->steps[i].time_ns / 1e9 : NAN;
-    return (reached){(double)watch.done, seconds};
-}
-
-/* --until of the sweep, where the reader asked for none. */
-static double target_of(const bl_analysis *a)
-{
-    if (isfinite(a->target_loss) || !a->experiment->driving)
-        return a->target_loss;
-    json_t *driving = json_loads(a->experiment->driving, 0, NULL);
-    const json_t *until = json_object_get(driving, "until_loss");
-    double target = json_is_number(until) ? json_number_value(until) : NAN;
+    if (a->target) {
+        *out = *a->target;
+        return true;
+    }
+    json_t *driving = a->experiment->driving ? json_loads(a->experiment->driving, 0, NULL) : NULL;
+    const json_t *until = json_object_get(driving, "until"), *loss = json_object_get(driving, "until_loss");
+    bool found = json_is_string(until) && bl_target_parse(json_string_value(until), out);
+    if (!found && json_is_number(loss)) { /* of older sweeps */
+        *out = (bl_target){.name = "loss", .value = json_number_value(loss), .falls = true};
+        found = true;
+    }
     json_decref(driving);
-    return target;
+    return found;
+}
+
+/* What the trials reached, and what that means. */
+static void describe(const bl_target *target, size_t n_reached, size_t n_told, char *out, size_t size)
+{
+    if (bl_target_is_loss(target))
+        snprintf(out, size,
+                 "%zu of the %zu trials that told losses reached a mean loss of %g over the last tenth of their steps.",
+                 n_reached, n_told, target->value);
+    else
+        snprintf(out, size,
+                 "%zu of the %zu trials that told %s reached %g, their steps taken from the line between two of its "
+                 "values.",
+                 n_reached, n_told, target->name, target->value);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -191,7 +205,7 @@ static void add_fit(bl_chart_maker *m, bl_chart *chart)
         }
     bl_chart_series *s = &chart->series[chart->n_series];
     if (m->failed || n < 3 || n > BL_STEPS_MAX_N || bl_fit_steps(x, y, n, NAN, 0.95, &fit, NULL) != BL_OK ||
-        fit.shape == BL_STEPS_NONE || !bl_chart_take_series(m, s, POINTS, false))
+        fit.shape == BL_STEPS_NO_FIT || !bl_chart_take_series(m, s, POINTS, false))
         return;
     s->line = true;
     s->name = "least (1 + critical / B)";
@@ -203,7 +217,7 @@ static void add_fit(bl_chart_maker *m, bl_chart *chart)
     chart->n_series++;
 }
 
-static void make_target(bl_chart_maker *m, double target)
+static void make_target(bl_chart_maker *m, const bl_target *target)
 {
     const bl_analysis *a = m->analyses[0];
     const bl_experiment *e = a->experiment;
@@ -215,20 +229,20 @@ static void make_target(bl_chart_maker *m, double target)
     if (m->failed)
         return;
     for (size_t i = 0; i < e->n_trials; i++) {
-        all[i] = reach(&e->trials[i], target);
+        all[i] = reach(a, &e->trials[i], target);
         n_reached += !isnan(all[i].steps);
-        n_told += tells_loss(&e->trials[i]);
+        n_told += tells(&e->trials[i], target);
     }
     for (size_t c = 0; c < a->n_cases; c++)
         medians[c] = median_steps(a, all, c, scratch);
     mark_fewest(a, medians, fewest);
     for (int time = 0; time < 2 && !m->failed; time++) {
-        char caption[500];
+        char found[250], caption[600];
+        describe(target, n_reached, n_told, found, sizeof found);
         snprintf(caption, sizeof caption,
-                 "%zu of the %zu trials that told losses reached a mean loss of %g over the last tenth of their "
-                 "steps. %s What counts of each size is the case with the fewest steps, and only where learning rates "
+                 "%s %s What counts of each size is the case with the fewest steps, and only where learning rates "
                  "were tried for each size.",
-                 n_reached, n_told, target,
+                 found,
                  time ? "The time of the steps up to there, warm-up included, without evaluation or start-up."
                       : "The curve is what batchlab tune fits.");
         bl_chart chart = {.id = time ? "time_to_target" : "steps_to_target",
@@ -252,8 +266,8 @@ static void make_target(bl_chart_maker *m, double target)
 
 void bl_chart_make_training(bl_chart_maker *m)
 {
-    double target = target_of(m->analyses[0]);
+    bl_target target;
     make_noise(m);
-    if (isfinite(target))
-        make_target(m, target);
+    if (find_target(m->analyses[0], &target))
+        make_target(m, &target);
 }

@@ -28,7 +28,7 @@ typedef enum bl_steps_shape {
     BL_STEPS_BENT,         /* the knee is seen */
     BL_STEPS_FLAT,         /* steps do not fall with the batch size: critical is 0 */
     BL_STEPS_PROPORTIONAL, /* they fall as 1 / B, all the way: critical is INFINITY */
-    BL_STEPS_NO_FIT          /* fewer than two different sizes: the curve is NaN */
+    BL_STEPS_NO_FIT        /* fewer than two different sizes: the curve is NaN */
 } bl_steps_shape;
 
 typedef struct bl_steps_fit {

@@ -77,7 +77,6 @@ static void read_evidence(bl_import_reader *r, const json_t *o, bl_trial_record 
     }
 }
 
-/* Squared norms of gradients over batches of two sizes. */
 static void read_points(bl_import_reader *r, const json_t *o, bl_trial_record *t)
 {
     const json_t *array = json_object_get(o, "metric_points");
@@ -92,6 +91,7 @@ static void read_points(bl_import_reader *r, const json_t *o, bl_trial_record *t
     }
 }
 
+/* Squared norms of gradients over batches of two sizes. */
 static void read_noise(bl_import_reader *r, const json_t *o, bl_trial_record *t)
 {
     const json_t *array = json_object_get(o, "gradient_noise");

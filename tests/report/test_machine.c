@@ -136,13 +136,41 @@ static void a_target_is_reached_where_it_is(void **state)
     assert_non_null(strstr(steps->caption, "18 of the 18 trials that told losses reached a mean loss of 0.5"));
     assert_int_equal(steps->n_series, 2); /* and the curve */
     /* What the reader asks for comes before what the sweep was told. */
-    s.analysis.target_loss = -1;
+    bl_target never = {.name = "loss", .value = -1, .falls = true};
+    s.analysis.target = &never;
     assert_int_equal(bl_charts_make(only, 1, &s.arena, charts, &n_charts, NULL), BL_OK);
     assert_null(find("steps_to_target"));
-    s.analysis.target_loss = NAN;
+    s.analysis.target = NULL;
     s.experiment.driving = NULL;
     assert_int_equal(bl_charts_make(only, 1, &s.arena, charts, &n_charts, NULL), BL_OK);
     assert_null(find("time_to_target"));
+}
+
+static void a_metric_is_a_target(void **state)
+{
+    static bl_stored_point points[] = {{.name = "top1", .after_steps = 2, .value = 0.25},
+                                       {.name = "other", .after_steps = 4, .value = 9},
+                                       {.name = "top1", .after_steps = 6, .value = 0.5}};
+    for (size_t i = 0; i < 18; i++) {
+        s.trials[i].points = points;
+        s.trials[i].n_points = 3;
+    }
+    s.experiment.driving = "{\"until\": \"top1=0.4375\"}";
+    assert_int_equal(bl_charts_make(only, 1, &s.arena, charts, &n_charts, NULL), BL_OK);
+    const bl_chart *steps = chart_of("steps_to_target"), *time = chart_of("time_to_target");
+    assert_int_equal(steps->series[0].n, 18);
+    for (size_t i = 0; i < 18; i++) {
+        const bl_stored_step *all = s.trials[i].steps;
+        double five =
+            (double)(all[0].time_ns + all[1].time_ns + all[2].time_ns + all[3].time_ns + all[4].time_ns) / 1e9;
+        assert_true(steps->series[0].y[i] == 5 && near(time->series[0].y[i], five));
+    }
+    assert_non_null(strstr(steps->caption, "18 of the 18 trials that told top1 reached 0.4375"));
+    s.experiment.driving = "{\"until\": \"map=0.4\"}";
+    assert_int_equal(bl_charts_make(only, 1, &s.arena, charts, &n_charts, NULL), BL_OK);
+    assert_true(!find("steps_to_target") || find("steps_to_target")->series[0].n == 0);
+    s.experiment.driving = NULL;
+    assert_int_equal(bl_charts_make(only, 1, &s.arena, charts, &n_charts, NULL), BL_OK);
 }
 
 static void noise_has_its_interval(void **state)
@@ -233,7 +261,7 @@ int main(void)
         TEST(charts_hold_the_figures),   TEST(a_target_is_reached_where_it_is),
         TEST(noise_has_its_interval),    TEST(panels_hold_one_trial),
         TEST(looks_are_thinned),         TEST(of_many_trials_some_are_kept),
-        TEST(pictures_are_as_they_were),
+        TEST(pictures_are_as_they_were), cmocka_unit_test(a_metric_is_a_target),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,36 @@ static void gradients_noise_comes_back_where_there_was_some(void **state)
     assert_int_equal(fixture_query(f, "SELECT count(*) FROM noise"), 0);
 }
 
+static void values_of_metrics_come_back_in_order(void **state)
+{
+    fixture *f = *state;
+    int64_t id = fixture_begin(f->store);
+    bl_stored_point points[] = {{"top1", 10, 0.25, 77}, {"test_loss", 10, NAN, 0}, {"top1", 20, 0.5, 99}};
+    bl_trial_record put = fixture_trial(0, 0, 1);
+    bl_arena arena;
+    bl_experiment e;
+    fixture_add_trial(f->store, id, 1, 0, 1);
+    load(f->store, id, &arena, &e); /* before any trial told one */
+    assert_true(e.trials[0].n_points == 0);
+    bl_arena_clear(&arena);
+    put.points = points;
+    put.n_points = 3;
+    assert_int_equal(bl_store_add_trial(f->store, id, &put, NULL, NULL), BL_OK);
+    load(f->store, id, &arena, &e);
+    assert_true(e.trials[0].n_points == 0 && e.trials[1].n_points == 3);
+    const bl_stored_point *got = e.trials[1].points;
+    assert_string_equal(got[0].name, "top1");
+    assert_true(got[0].after_steps == 10 && got[0].value == 0.25 && got[0].t_ns == 77);
+    assert_string_equal(got[1].name, "test_loss");
+    assert_true(isnan(got[1].value) && got[1].t_ns == 0);
+    assert_true(got[2].after_steps == 20 && got[2].value == 0.5);
+    bl_arena_clear(&arena);
+    free(put.steps);
+    assert_int_equal(bl_store_end(f->store, id, BL_EXPERIMENT_FINISHED, NULL), BL_OK);
+    assert_int_equal(bl_store_delete(f->store, id, NULL), BL_OK);
+    assert_int_equal(fixture_query(f, "SELECT count(*) FROM metric_point"), 0);
+}
+
 static void what_is_missing_is_null_and_not_zero(void **state)
 {
     fixture *f = *state;
@@ -280,6 +310,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_comparison_comes_back_with_its_pairs, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_trial_comes_back_with_its_raw_steps, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(gradients_noise_comes_back_where_there_was_some, fixture_set_up,
+        cmocka_unit_test_setup_teardown(values_of_metrics_come_back_in_order, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_is_missing_is_null_and_not_zero, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_case_counts_once_a_block_unless_interrupted, fixture_set_up,
