@@ -73,7 +73,8 @@ static double flop_of(const bl_graph *graph, const bl_node *node)
     bool weights = node->op == &bl_op_conv2d_grad_weights || node->op == &bl_op_linear_grad_weights;
     if (node->op == &bl_op_attention || node->op == &bl_op_attention_grad) {
         const bl_shape *qkv = &graph->values[node->in[0]].shape;
-        double once = 2.0 * (double)qkv->dim[0] * (double)(qkv->dim[1] * qkv->dim[1]) * (double)(qkv->dim[2] / 3);
+        int64_t width = qkv->dim[2] / 3;
+        double once = 2.0 * (double)qkv->dim[0] * (double)(qkv->dim[1] * qkv->dim[1]) * (double)width;
         return node->op == &bl_op_attention ? 2 * once : 4 * once;
     }
     if (!forward && !data && !weights)
