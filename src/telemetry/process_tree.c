@@ -256,3 +256,69 @@ long bl_process_rank(const char *proc, pid_t pid)
     free(environment);
     return rank;
 }
+
+/* ---- whether it stands still ---- */
+
+/* The state stands behind the name: T stopped, t by a tracer, Z and X ended. */
+static bool is_awake(const char *stat_path)
+{
+    char text[1024];
+    if (read_small(stat_path, text, sizeof text) <= 0)
+        return false; /* it has gone */
+    const char *after = strrchr(text, ')');
+    return after && after[1] == ' ' && after[2] && !strchr("TtZXx", after[2]);
+}
+
+size_t bl_process_tree_awake(const bl_process_tree *tree)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < tree->len; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%ld/task", tree->proc, (long)tree->pids[i]);
+        DIR *dir = opendir(path);
+        bool awake = false;
+        for (struct dirent *entry = dir ? readdir(dir) : NULL; entry && !awake; entry = readdir(dir)) {
+            if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+                continue;
+            snprintf(path, sizeof path, "%s/%ld/task/%s/stat", tree->proc, (long)tree->pids[i], entry->d_name);
+            awake = is_awake(path);
+        }
+        if (dir)
+            closedir(dir);
+        n += awake;
+    }
+    return n;
+}
+
+/* ---- what it has open ---- */
+
+static bool is_accelerator(const char *path)
+{
+    static const char *const begins[] = {"/dev/nvidia", "/dev/kfd",        "/dev/dri/",
+                                         "/dev/accel",  "/dev/habanalabs", "/dev/davinci"};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (strncmp(path, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+bool bl_process_tree_device(const bl_process_tree *tree, char *out, size_t size)
+{
+    bool found = false;
+    for (size_t i = 0; i < tree->len && !found; i++) {
+        char path[4096], target[4096];
+        snprintf(path, sizeof path, "%s/%ld/fd", tree->proc, (long)tree->pids[i]);
+        DIR *dir = opendir(path);
+        for (struct dirent *entry = dir ? readdir(dir) : NULL; entry && !found; entry = readdir(dir)) {
+            snprintf(path, sizeof path, "%s/%ld/fd/%s", tree->proc, (long)tree->pids[i], entry->d_name);
+            ssize_t n = readlink(path, target, sizeof target - 1);
+            target[n > 0 ? n : 0] = '\0';
+            found = is_accelerator(target);
+            if (found)
+                snprintf(out, size, "%s", target);
+        }
+        if (dir)
+            closedir(dir);
+    }
+    return found;
+}

@@ -35,6 +35,10 @@ void bl_process_tree_memory(const bl_process_tree *tree, bl_tree_memory *out);
 /* The same processes' memory with shared pages counted once (Pss of smaps_rollup); -1 where the kernel tells that of
  * none of them. Costs much more than the above. */
 int64_t bl_process_tree_proportional_b(const bl_process_tree *tree);
+/* How many of them have a thread that is neither stopped nor ended. */
+size_t bl_process_tree_awake(const bl_process_tree *tree);
+/* The first accelerator that one of them has open, such as /dev/nvidia0, into `path`; false where none has. */
+bool bl_process_tree_device(const bl_process_tree *tree, char *path, size_t size);
 /* VmHWM of one process, its own peak, in bytes; 0 where it cannot be read. */
 int64_t bl_process_peak_b(const char *proc, pid_t pid);
 /* Its number among the processes of one training, as the environment that a launcher (mpirun, srun, torchrun) gave it

@@ -36,7 +36,7 @@ void bl_launcher_stop(bl_launcher *launcher)
 {
     if (launcher->socket >= 0)
         close(launcher->socket);
-    if (launcher->groups_tried)
+    if (launcher->groups_tried && !launcher->groups_borrowed)
         bl_groups_close(&launcher->groups);
     if (launcher->pid > 0)
         while (waitpid(launcher->pid, NULL, 0) < 0 && errno == EINTR)

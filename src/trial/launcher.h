@@ -10,11 +10,12 @@
 #include "telemetry/control_group.h"
 
 typedef struct bl_launcher {
-    int socket;        /* the lab's end, -1 while closed */
-    pid_t pid;         /* 0 while none runs */
-    const char *root;  /* of /proc and /sys: NULL, or a fixture's folder in tests; borrowed */
-    bool groups_tried; /* `groups` is filled: by the first trial */
-    bl_groups groups;  /* where trials get their control groups */
+    int socket;           /* the lab's end, -1 while closed */
+    pid_t pid;            /* 0 while none runs */
+    const char *root;     /* of /proc and /sys: NULL, or a fixture's folder in tests; borrowed */
+    bool groups_tried;    /* `groups` is filled: by the first trial */
+    bl_groups groups;     /* where trials get their control groups */
+    bool groups_borrowed; /* from another launcher, which closes them */
 } bl_launcher;
 
 /* Forks the launcher. To be called first in main: before threads exist and before memory grows, since a child

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/tree_watch.h"
+#include "trial/hold.h"
 #include "trial/spawn.h"
 #include "trial/wire.h"
 
@@ -38,6 +39,7 @@ typedef struct launcher {
     bl_tree_watch *watch; /* NULL where memory was out: then only reaped processes tell their peaks */
     pid_t main_pid;       /* of the running trial; 0 = none runs */
     bool main_ended;
+    bool held;           /* its processes are stopped */
     int64_t own_peak_kb; /* a child's maxrss starts from this: below it, it says nothing */
     int64_t next_sample_ns;
     uint64_t limit_b; /* of the trial's processes together; 0: none, or held by a control group */
@@ -247,13 +249,34 @@ static void start_trial(launcher *l, const bl_wire_start *start, const int *fds)
         return;
     }
     l->main_pid = pid;
-    l->main_ended = false;
+    l->main_ended = l->held = false;
     l->limit_b = start->limit_b;
     l->ended = (bl_wire_ended){.kind = BL_WIRE_ENDED};
     l->next_sample_ns = bl_clock_ns();
     if (l->watch)
         bl_tree_watch_renew(l->watch);
     send_packet(l, &started, sizeof started);
+}
+
+static void hold(launcher *l, bl_wire_kind kind)
+{
+    bl_wire_held answer;
+    if (kind == BL_WIRE_HOLD)
+        bl_hold_stop(&l->tree, getpid(), &answer);
+    else
+        bl_hold_release(&l->tree, getpid(), &answer);
+    l->held = kind == BL_WIRE_HOLD;
+    send_packet(l, &answer, sizeof answer);
+}
+
+/* One that is stopped takes a signal only when it goes on, and then before anything else. */
+static void pass_on_signal(launcher *l, int number)
+{
+    kill(-l->main_pid, number);
+    bl_wire_held ignored;
+    if (l->held)
+        bl_hold_release(&l->tree, getpid(), &ignored);
+    l->held = false;
 }
 
 /* Descriptors of a packet into fds; those that are not there stay -1. */
@@ -289,7 +312,9 @@ static bool serve_packet(launcher *l)
     if (packet.kind == BL_WIRE_START && l->main_pid == 0)
         start_trial(l, &packet.start, fds);
     else if (packet.kind == BL_WIRE_SIGNAL && l->main_pid > 0 && !l->main_ended)
-        kill(-l->main_pid, packet.signal.signal);
+        pass_on_signal(l, packet.signal.signal);
+    else if ((packet.kind == BL_WIRE_HOLD || packet.kind == BL_WIRE_RELEASE) && l->main_pid > 0)
+        hold(l, packet.kind);
     else if (packet.kind == BL_WIRE_KILL)
         kill_all(l);
     for (int i = 0; i < BL_WIRE_FDS; i++)

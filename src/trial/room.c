@@ -4,22 +4,22 @@
 #include <unistd.h>
 
 /* Found out at the first trial: the groups of a lab that runs none are left as they are. */
-static const bl_groups *groups_of(bl_launcher *launcher)
+void bl_room_prepare(bl_launcher *launcher)
 {
     if (!launcher->groups_tried) {
         const pid_t pids[] = {getpid(), launcher->pid};
         launcher->groups_tried = true;
         bl_groups_open(launcher->root ? launcher->root : "", pids, launcher->pid > 0 ? 2 : 1, &launcher->groups);
     }
-    return &launcher->groups;
 }
 
 void bl_room_begin(bl_launcher *launcher, uint64_t limit_b, bl_room *room)
 {
     *room = (bl_room){.limit_b = limit_b};
-    const bl_groups *groups = groups_of(launcher);
+    bl_room_prepare(launcher);
+    const bl_groups *groups = &launcher->groups;
     char name[64];
-    snprintf(name, sizeof name, "batchlab-trial-%ld", (long)getpid());
+    snprintf(name, sizeof name, "batchlab-trial-%ld", (long)(launcher->pid > 0 ? launcher->pid : getpid()));
     room->reason = groups->reason;
     if (groups->usable && bl_group_make(groups, name, limit_b, &room->group, NULL) != BL_OK)
         room->reason = "no control group could be made for this trial";

@@ -13,6 +13,8 @@ typedef struct bl_room {
     const char *reason; /* why there is none; borrowed from the launcher */
 } bl_room;
 
+/* Finds out whether control groups can be made, unless that is known. */
+void bl_room_prepare(bl_launcher *launcher);
 /* Makes the trial's control group, with the limit in it, where groups can be made. Never fails: without a group the
  * limit is held by the launcher (RLIMIT_DATA, and looks at the tree). */
 void bl_room_begin(bl_launcher *launcher, uint64_t limit_b, bl_room *room);

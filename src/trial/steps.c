@@ -84,3 +84,13 @@ double bl_steps_recent_rate(const bl_trial_result *r)
         }
     return seconds > 0 ? samples / seconds : NAN;
 }
+
+void bl_steps_forget_times(bl_trial_result *r, size_t from, size_t to)
+{
+    bl_progress_track *track = (bl_progress_track *)track_of(r); /* of this very result */
+    bl_step *steps = r->step_source == BL_STEPS_MARKERS             ? r->markers.steps
+                     : r->step_source == BL_STEPS_PROGRESS && track ? track->records
+                                                                    : NULL;
+    for (size_t i = from; steps && i < to && i < r->n_steps; i++)
+        steps[i].time_ns = 0;
+}

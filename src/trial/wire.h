@@ -8,12 +8,16 @@
 
 typedef enum bl_wire_kind {
     /* to the launcher */
-    BL_WIRE_START,  /* with BL_WIRE_FDS descriptors */
-    BL_WIRE_SIGNAL, /* to the trial's process group */
-    BL_WIRE_KILL,   /* all of the trial's processes, SIGKILL */
+    BL_WIRE_START,   /* with BL_WIRE_FDS descriptors */
+    BL_WIRE_SIGNAL,  /* to the trial's process group */
+    BL_WIRE_KILL,    /* all of the trial's processes, SIGKILL */
+    BL_WIRE_HOLD,    /* all of them, SIGSTOP; answered by BL_WIRE_HELD, or by BL_WIRE_ENDED where there is none */
+    BL_WIRE_RELEASE, /* all of them, SIGCONT; answered by BL_WIRE_RELEASED, or likewise */
     /* to the lab */
     BL_WIRE_STARTED,
     BL_WIRE_NOT_STARTED,
+    BL_WIRE_HELD,
+    BL_WIRE_RELEASED,
     BL_WIRE_ENDED
 } bl_wire_kind;
 
@@ -60,6 +64,12 @@ typedef struct bl_wire_not_started {
     bl_wire_kind kind;
     bl_start_failure failure;
 } bl_wire_not_started;
+
+typedef struct bl_wire_held {
+    bl_wire_kind kind;
+    uint32_t n_processes;
+    uint32_t n_awake; /* that are not stopped: could not be, or not any more */
+} bl_wire_held;
 
 typedef struct bl_wire_ended {
     bl_wire_kind kind;

@@ -188,7 +188,7 @@ static void a_limit_held_by_a_control_group(void **state)
     assert_int_equal(bl_fs_replace(path, "memory\n", 7, NULL), BL_OK);
     snprintf(path, sizeof path, "%s/sys/fs/cgroup/x/cgroup.subtree_control", root);
     assert_int_equal(bl_fs_replace(path, "memory\n", 7, NULL), BL_OK);
-    snprintf(group, sizeof group, "%s/sys/fs/cgroup/x/batchlab-trial-%ld", root, (long)getpid());
+    snprintf(group, sizeof group, "%s/sys/fs/cgroup/x/batchlab-trial-%ld", root, (long)test_launcher()->pid);
     setenv("GROUP", group, 1);
     bl_launcher *l = test_launcher();
     l->root = root;
