@@ -120,6 +120,12 @@ static void say_start(const bl_compare_options *o, const bl_sweep_spec *spec, si
     bl_str_printf(&line, "; at most %lld blocks, shuffled with seed %lld", (long long)spec->blocks,
                   (long long)spec->seed);
     bl_live_say(live, bl_str_text(&line));
+    bl_str_reset(&line);
+    if (spec->driving.turn_steps > 0) {
+        bl_str_printf(&line, "both at once, in turn: %lld steps each, the other one stopped",
+                      (long long)spec->driving.turn_steps);
+        bl_live_say(live, bl_str_text(&line));
+    }
     bl_str_clear(&line);
 }
 

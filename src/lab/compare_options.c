@@ -22,6 +22,7 @@ static const char compare_examples[] =
     "  batchlab compare -b 120,128 --margin 0.5% --budget 30m --model resnet18\n"
     "  batchlab compare --a './old --steps 50' --b './new --steps 50' --fail-if slower\n"
     "  batchlab compare -b 64 --a 'python3 old.py -b {batch}' --b 'python3 new.py -b {batch}'\n"
+    "  batchlab compare -b 127,128 --interleave 5 -s 60 --model resnet18   # in turn, side by side\n"
     "  batchlab compare 3 --baseline 128                  # judge what sweep 3 measured\n"
     "  batchlab compare --confirm 3                       # the best of sweep 3 on fresh blocks\n"
     "  batchlab compare --resume                          # finish what was interrupted\n";
@@ -35,7 +36,8 @@ static const char selftest_details[] =
 
 static const char selftest_examples[] = "  batchlab selftest -- python3 train.py --batch-size 64\n"
                                         "  batchlab selftest -b 128 --model mobilenet_v3_small\n"
-                                        "  batchlab selftest -b 32 -n 40 -s 30 -- ./train -b {batch}\n";
+                                        "  batchlab selftest -b 32 -n 40 -s 30 -- ./train -b {batch}\n"
+                                        "  batchlab selftest -b 64 --interleave 5 -s 60 --model resnet18\n";
 
 enum { TABLE_MAX = BL_SWEEP_MAX_OPTIONS + 10 };
 
@@ -63,6 +65,11 @@ static int compare_table(bl_compare_options *o, bl_option *table)
          "Measure no longer than this in all; undecided pairs are then inconclusive. Without it, 60 blocks are the "
          "end.",
          &o->budget_s, 0, 0},
+        {BL_OPT_INT, 0, "interleave", "STEPS",
+         "Where both fit side by side: keep the two alive and let them train in turn, so many steps each, the other "
+         "one "
+         "stopped.",
+         &o->sweep.driving.turn_steps, 1, BL_TURN_STEPS_MAX},
         {BL_OPT_STRING, 0, "fail-if", "VERDICTS",
          "Exit with 1 if a pair is found slower, faster, different or inconclusive (joined by commas), else with 0.",
          &o->fail_if_text, 0, 0},
@@ -85,6 +92,11 @@ static int selftest_table(bl_compare_options *o, bl_option *table)
         {BL_OPT_GROUP, 0, NULL, NULL, "What to test", NULL, 0, 0},
         {BL_OPT_STRING, 'b', "batch", "N", "The batch size, where the command holds {batch}.", &o->sweep.batches, 0, 0},
         {BL_OPT_INT, 'n', "blocks", "N", "Blocks: trials under each label (default: 20).", &o->sweep.blocks, 6, 10000},
+        {BL_OPT_INT, 0, "interleave", "STEPS",
+         "Where both fit side by side: keep the two alive and let them train in turn, so many steps each, the other "
+         "one "
+         "stopped.",
+         &o->sweep.driving.turn_steps, 1, BL_TURN_STEPS_MAX},
     };
     memcpy(table, rows, sizeof rows);
     int n = (int)BL_ARRAY_LEN(rows);
@@ -368,6 +380,19 @@ static int two_commands(const bl_compare_options *o, bl_sweep_options *out, bl_s
     return BL_OK;
 }
 
+static int make_spec(const bl_sweep_options *options, const char *program, bl_sweep_spec *spec, bl_error *err)
+{
+    int code = bl_sweep_spec_from_options(options, program, spec, err);
+    if (code != BL_OK)
+        return code;
+    size_t n = bl_factors_n_cases(&spec->factors);
+    if (spec->driving.turn_steps == 0 || n == 2)
+        return BL_OK;
+    BL_FAIL(err, BL_ERR_USAGE, "--interleave is for two cases, and these are %zu", n);
+    bl_error_remedy(err, "compare them two by two, or leave out --interleave");
+    return BL_ERR_USAGE;
+}
+
 int bl_compare_spec(const bl_compare_options *o, const char *program, bool labels, bl_sweep_spec *spec, bl_error *err)
 {
     bl_sweep_options sweep = o->sweep;
@@ -378,7 +403,7 @@ int bl_compare_spec(const bl_compare_options *o, const char *program, bool label
         sweep.blocks = (int64_t)rule.looks[rule.n_looks - 1];
     }
     if (!o->a)
-        return bl_sweep_spec_from_options(&sweep, program, spec, err);
+        return make_spec(&sweep, program, spec, err);
     bl_str text;
     bl_str_init(&text);
     bl_strv_init(&sweep.params); /* none were given */
@@ -387,7 +412,7 @@ int bl_compare_spec(const bl_compare_options *o, const char *program, bool label
     sweep.command = command;
     sweep.n_command = 1;
     if (code == BL_OK)
-        code = bl_sweep_spec_from_options(&sweep, program, spec, err);
+        code = make_spec(&sweep, program, spec, err);
     if (code == BL_OK) {
         free(spec->workload);
         bl_str_printf(&text, "A: %s | B: %s", o->a, o->b);

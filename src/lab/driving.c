@@ -164,6 +164,7 @@ static int take_surroundings(const bl_driving_options *o, bl_driving *driving, b
     }
     driving->silence_s = o->silence_s > 0 ? o->silence_s : 0;
     driving->memory_limit_b = o->memory_limit_b;
+    driving->turn_steps = o->turn_steps;
     int code = bl_driving_copy(o->setup, &driving->setup, err);
     if (code == BL_OK)
         code = bl_driving_copy(o->prepare, &driving->prepare, err);

@@ -14,6 +14,8 @@
 #include "trial/progress_formats.h"
 #include "trial/rules.h"
 
+#define BL_TURN_STEPS_MAX 1000000
+
 /* As given on the command line. */
 typedef struct bl_driving_options {
     bl_strv oom_patterns;      /* --oom-pattern */
@@ -24,6 +26,7 @@ typedef struct bl_driving_options {
     bool progress;             /* false: --no-progress */
     bool pty;                  /* --pty */
     double silence_s;          /* --silence-timeout, below 0: not given */
+    int64_t turn_steps;        /* --interleave, 0: not given */
     uint64_t memory_limit_b;   /* --memory-limit, 0: not given */
     const char *until;         /* --until, or NULL */
     double losing;             /* --stop-losing, below 0: not given */
@@ -43,6 +46,7 @@ typedef struct bl_driving {
     bool pty;
     double silence_s;        /* 0: silence ends no trial */
     uint64_t memory_limit_b; /* 0: none */
+    int64_t turn_steps;      /* two cases train in turn, so many steps each (trial/turns.h); 0: one after the other */
     bl_target until;         /* the trial ends once its training reached it; no name: it does not */
     double losing;           /* or once it took so many times the fewest steps (lab/losing.h); 0: it does not */
     char *setup;             /* command templates around the trials; NULL: none */

@@ -72,6 +72,14 @@ static int take_memory_limit(const json_t *value, bl_driving *driving, bl_error 
     return BL_OK;
 }
 
+static int take_turn_steps(const json_t *value, bl_driving *driving, bl_error *err)
+{
+    driving->turn_steps = json_integer_value(value);
+    return driving->turn_steps >= 1 && driving->turn_steps <= BL_TURN_STEPS_MAX
+               ? BL_OK
+               : BL_FAIL(err, BL_ERR_FORMAT, "the experiment's turns make no sense");
+}
+
 static int take_until(const json_t *value, bl_driving *driving, bl_error *err)
 {
     const char *text = json_string_value(value);
@@ -133,6 +141,7 @@ static const struct {
     {"pty", take_pty},
     {"silence_s", take_silence},
     {"memory_limit_b", take_memory_limit},
+    {"turn_steps", take_turn_steps},
     {"until", take_until},
     {"until_loss", take_until_loss},
     {"stop_losing", take_losing},
@@ -192,6 +201,8 @@ static int set_surroundings(const bl_driving *driving, json_t *object)
     int bad = 0;
     if (driving->silence_s > 0)
         bad |= json_object_set_new(object, "silence_s", json_real(driving->silence_s));
+    if (driving->turn_steps > 0)
+        bad |= json_object_set_new(object, "turn_steps", json_integer((json_int_t)driving->turn_steps));
     if (driving->memory_limit_b > 0)
         bad |= json_object_set_new(object, "memory_limit_b", json_integer((json_int_t)driving->memory_limit_b));
     if (driving->until.name[0])

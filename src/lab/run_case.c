@@ -16,6 +16,11 @@
 #include "lab/reaching.h"
 #include "plan/template.h"
 #include "trial/settle.h"
+#include "trial/turns.h"
+
+/* What a program finds cold when it goes on is to be a small part of its turn. */
+#define TURN_S     0.1
+#define MIN_ROUNDS 4
 
 /* What a case has while it runs. */
 typedef struct surroundings {
@@ -110,33 +115,21 @@ static void note_target(const target_run *t, bl_losing *losing, bl_trial_result 
     }
 }
 
-static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *result, bl_error *err)
+/* What the trial is, once its command is known; all is borrowed. */
+static bl_trial_spec make_trial(const bl_case_run *run, const surroundings *s, const bl_strv *argv)
 {
     const bl_sweep_spec *spec = run->spec;
-    bl_strv argv;
-    int code = bl_sweep_spec_argv(spec, &s->factors, run->case_index, &argv, err);
-    if (code != BL_OK)
-        return code;
-    if (run->on_command)
-        run->on_command(run->context, &argv);
-    int64_t batch = strtoll(bl_factors_value(&spec->factors, run->case_index, 0), NULL, 10);
-    bool until = spec->driving.until.name[0] != '\0';
-    target_run target = {.batch = (double)batch,
-                         .limit = run->losing ? bl_losing_limit(run->losing, (double)batch) : INFINITY};
-    bl_target_watch_init(&target.watch, &spec->driving.until);
-    bl_trial_spec trial = {
-        .argv = argv.items,
+    return (bl_trial_spec){
+        .argv = argv->items,
         .cwd = spec->cwd,
         .env = s->env,
-        .batch = batch,
+        .batch = strtoll(bl_factors_value(&spec->factors, run->case_index, 0), NULL, 10),
         .trial = run->trial,
         .max_steps = spec->steps,
         .time_s = spec->time_s,
         .setup_s = spec->setup_s,
         .silence_s = spec->driving.silence_s,
         .memory_limit_b = spec->driving.memory_limit_b,
-        .enough = until ? enough : NULL,
-        .enough_context = &target,
         .log_fd = s->log_fd,
         .rules = spec->driving.rules,
         .formats = spec->driving.formats,
@@ -148,11 +141,55 @@ static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *r
         .on_progress = run->on_progress,
         .context = run->context,
     };
+}
+
+static int make_argv(const bl_case_run *run, const surroundings *s, bl_strv *argv, bl_error *err)
+{
+    int code = bl_sweep_spec_argv(run->spec, &s->factors, run->case_index, argv, err);
+    if (code == BL_OK && run->on_command)
+        run->on_command(run->context, argv);
+    return code;
+}
+
+static int run_trial(const bl_case_run *run, surroundings *s, bl_trial_result *result, bl_error *err)
+{
+    bl_strv argv;
+    int code = make_argv(run, s, &argv, err);
+    if (code != BL_OK)
+        return code;
+    bl_trial_spec trial = make_trial(run, s, &argv);
+    const bl_target *until = &run->spec->driving.until;
+    target_run target = {.batch = (double)trial.batch,
+                         .limit = run->losing ? bl_losing_limit(run->losing, (double)trial.batch) : INFINITY};
+    bl_target_watch_init(&target.watch, until);
+    trial.enough = until->name[0] != '\0' ? enough : NULL;
+    trial.enough_context = &target;
     code = bl_trial_settle(run->launcher, &trial, result, err);
-    if (code == BL_OK && until)
+    if (code == BL_OK && trial.enough)
         note_target(&target, run->losing, result);
     bl_strv_clear(&argv);
     return code;
+}
+
+static int run_hook(const bl_case_run *run, const surroundings *s, bool cleanup, bl_error *err)
+{
+    const bl_driving *driving = &run->spec->driving;
+    bl_hook hook = {.option = cleanup ? "--cleanup" : "--prepare",
+                    .text = cleanup ? driving->cleanup : driving->prepare,
+                    .factors = &s->factors,
+                    .case_index = run->case_index,
+                    .trial = run->trial,
+                    .log_fd = s->log_fd,
+                    .env = s->env};
+    return bl_hook_run(run->launcher, run->spec, &hook, err);
+}
+
+/* Also after a trial that failed, was stopped, or could not be started: it cleans what --prepare did. */
+static int clean_up(const bl_case_run *run, const surroundings *s, int code, bl_error *err)
+{
+    bl_error ignored = {0}; /* the first failure is the one to tell */
+    int cleaned = run_hook(run, s, true, code == BL_OK ? err : &ignored);
+    return code == BL_OK ? cleaned : code;
 }
 
 int bl_run_case(const bl_case_run *run, bl_trial_result *result, bool *ran, bl_error *err)
@@ -161,25 +198,67 @@ int bl_run_case(const bl_case_run *run, bl_trial_result *result, bool *ran, bl_e
     bl_trial_result_init(result);
     surroundings s;
     int code = surround(run, &s, err);
-    bl_hook hook = {.option = "--prepare",
-                    .text = run->spec->driving.prepare,
-                    .factors = &s.factors,
-                    .case_index = run->case_index,
-                    .trial = run->trial,
-                    .log_fd = s.log_fd,
-                    .env = s.env};
     if (code == BL_OK)
-        code = bl_hook_run(run->launcher, run->spec, &hook, err);
+        code = run_hook(run, &s, false, err);
     if (code == BL_OK) {
         code = run_trial(run, &s, result, err);
         *ran = code == BL_OK;
-        /* Also after a trial that failed, was stopped, or could not be started: it cleans what --prepare did. */
-        bl_error ignored = {0};
-        hook.option = "--cleanup";
-        hook.text = run->spec->driving.cleanup;
-        int cleaned = bl_hook_run(run->launcher, run->spec, &hook, code == BL_OK ? err : &ignored);
-        code = code == BL_OK ? cleaned : code;
+        code = clean_up(run, &s, code, err);
     }
     leave(run, &s);
+    return code;
+}
+
+/* ---- two in turn ---- */
+
+static int run_in_turn(const bl_case_run *runs, surroundings *s, bl_turns *turns, bl_trial_result *results, bool *ran,
+                       bl_error *err)
+{
+    bl_strv argv[2];
+    bl_trial_spec trials[2];
+    bl_launcher *const launchers[] = {runs[0].launcher, runs[1].launcher};
+    bl_strv_init(&argv[0]);
+    bl_strv_init(&argv[1]);
+    int code = BL_OK;
+    for (int i = 0; i < 2 && code == BL_OK; i++) {
+        code = make_argv(&runs[i], &s[i], &argv[i], err);
+        trials[i] = make_trial(&runs[i], &s[i], &argv[i]);
+        trials[i].max_steps = 0;
+        trials[i].time_s = 0;
+        trials[i].telemetry = NULL; /* the machine's figures would be of both */
+    }
+    if (code == BL_OK)
+        code = bl_turns_run(launchers, trials, turns, results, ran, err);
+    bl_strv_clear(&argv[0]);
+    bl_strv_clear(&argv[1]);
+    return code;
+}
+
+int bl_run_pair(const bl_case_run *runs, uint64_t order, bl_trial_result *results, bool *ran, bl_error *err)
+{
+    surroundings s[2];
+    const bl_sweep_spec *spec = runs[0].spec;
+    bl_turns turns = {.steps = spec->driving.turn_steps,
+                      .turn_s = TURN_S,
+                      .max_steps = spec->steps,
+                      .time_s = spec->time_s,
+                      .min_rounds = MIN_ROUNDS,
+                      .order = order};
+    int n_surrounded = 0, n_prepared = 0, code = BL_OK;
+    for (int i = 0; i < 2; i++) {
+        ran[i] = false;
+        bl_trial_result_init(&results[i]);
+    }
+    for (; n_surrounded < 2 && code == BL_OK; n_surrounded++)
+        code = surround(&runs[n_surrounded], &s[n_surrounded], err);
+    for (; n_prepared < 2 && code == BL_OK; n_prepared++)
+        code = run_hook(&runs[n_prepared], &s[n_prepared], false, err);
+    bool prepared = code == BL_OK;
+    if (prepared)
+        code = run_in_turn(runs, s, &turns, results, ran, err);
+    for (int i = 0; i < (prepared ? 2 : n_prepared - 1); i++)
+        code = clean_up(&runs[i], &s[i], code, err);
+    for (int i = 0; i < n_surrounded; i++)
+        leave(&runs[i], &s[i]);
     return code;
 }

@@ -32,4 +32,10 @@ typedef struct bl_case_run {
  * trial gave is still to be stored. Errors as of bl_trial_run and bl_hook_run. */
 int bl_run_case(const bl_case_run *run, bl_trial_result *result, bool *ran, bl_error *err);
 
+/* Two cases in turn (trial/turns.h), by the turns of their spec; runs: two, each with a launcher of its own, which
+ * bl_launcher_start_beside made for the second. Nothing is run once more, and there is no telemetry, since the
+ * machine's would be of both. `results` and `ran` as above, two each; --prepare of both stands before, --cleanup of
+ * both behind. */
+int bl_run_pair(const bl_case_run *runs, uint64_t order, bl_trial_result *results, bool *ran, bl_error *err);
+
 #endif

@@ -20,7 +20,9 @@
 #include "plan/eta.h"
 #include "plan/template.h"
 #include "report/analysis.h"
+#include "stats/rng.h"
 #include "trial/trial.h"
+#include "trial/turns.h"
 
 /* One sitting. */
 typedef struct sitting {
@@ -36,6 +38,7 @@ typedef struct sitting {
     bl_sweep_outcome *outcome;
     bl_telemetry *telemetry; /* NULL: none */
     bl_gate gate;
+    bl_launcher second; /* where cases train in turn */
     bl_losing losing;
 } sitting;
 
@@ -212,19 +215,15 @@ static void count_outcome(sitting *s, const bl_trial_result *result)
     bl_eta_add(&s->eta, entry->case_index, result->wall_s);
 }
 
-static int run_trial(sitting *s, bl_error *err)
+static bl_case_run case_run(sitting *s, const char *title)
 {
     const bl_plan_entry *entry = &s->left.items[s->at];
-    bl_str title;
-    bl_str_init(&title);
-    name_case(s);
-    name_trial(s, &title);
-    const bl_case_run run = {
+    return (bl_case_run){
         .launcher = s->sweep->launcher,
         .spec = s->sweep->spec,
         .case_index = entry->case_index,
         .trial = (int64_t)(entry->block * s->plan.n_cases + entry->position) + 1,
-        .title = bl_str_text(&title),
+        .title = title,
         .keep_logs = s->sweep->keep_logs,
         .keep_outdir = s->sweep->keep_outdir,
         .on_command = say_command,
@@ -234,25 +233,115 @@ static int run_trial(sitting *s, bl_error *err)
         .telemetry = s->telemetry,
         .telemetry_hz = s->sweep->telemetry_hz,
     };
-    bl_gate_wait(&s->gate, s->sweep->live);
-    if (bl_interrupt_count > 0) { /* while it waited: the trial has not begun */
-        bl_str_clear(&title);
-        return BL_OK;
-    }
-    bl_trial_result result;
+}
+
+static int take_result(sitting *s, bl_trial_result *result, bool ran, int code, bl_error *err)
+{
     bl_error later = {0};
+    if (ran) {
+        int stored = store_result(s, result, code == BL_OK ? err : &later);
+        code = code == BL_OK ? stored : code;
+        if (stored == BL_OK)
+            count_outcome(s, result);
+    }
+    bl_trial_result_clear(result);
+    return code;
+}
+
+static int run_trial(sitting *s, bl_error *err)
+{
+    bl_str title;
+    bl_str_init(&title);
+    name_case(s);
+    name_trial(s, &title);
+    const bl_case_run run = case_run(s, bl_str_text(&title));
+    bl_trial_result result;
     bool ran;
     int code = bl_run_case(&run, &result, &ran, err);
     bl_live_erase(s->sweep->live);
-    if (ran) {
-        int stored = store_result(s, &result, code == BL_OK ? err : &later);
-        code = code == BL_OK ? stored : code;
-        if (stored == BL_OK)
-            count_outcome(s, &result);
-    }
-    bl_trial_result_clear(&result);
+    code = take_result(s, &result, ran, code, err);
     bl_str_clear(&title);
     return code;
+}
+
+/* ---- two in turn ---- */
+
+typedef struct member {
+    sitting *s;
+    size_t at;
+} member;
+
+static void turn_to(sitting *s, size_t at)
+{
+    s->at = at;
+    name_case(s);
+}
+
+static void show_member(void *context, const bl_trial_progress *progress)
+{
+    const member *m = context;
+    turn_to(m->s, m->at);
+    show_progress(m->s, progress);
+}
+
+static void say_member_command(void *context, const bl_strv *argv)
+{
+    say_command(((const member *)context)->s, argv);
+}
+
+/* Each two rounds have both orders, the first of them by lot: a change of the machine's within a turn or from turn to
+ * turn falls on both alike. Bit 0 is 0: the plan's order says who starts. */
+static uint64_t order_of_turns(const sitting *s, size_t block)
+{
+    bl_rng rng;
+    bl_rng_init(&rng, (uint64_t)s->sweep->spec->seed, block);
+    uint64_t order = 0;
+    for (int round = 0; round < 64; round += 2)
+        order |= (round > 0 && bl_rng_below(&rng, 2) > 0 ? 1ULL : 2ULL) << round;
+    return order;
+}
+
+static int run_pair(sitting *s, bl_error *err)
+{
+    member members[2];
+    bl_case_run runs[2];
+    bl_str titles[2];
+    bl_trial_result results[2];
+    bool ran[2];
+    size_t first = s->at;
+    for (size_t i = 0; i < 2; i++) {
+        bl_str_init(&titles[i]);
+        turn_to(s, first + i);
+        name_trial(s, &titles[i]);
+        members[i] = (member){.s = s, .at = first + i};
+        runs[i] = case_run(s, bl_str_text(&titles[i]));
+        runs[i].on_progress = show_member;
+        runs[i].on_command = say_member_command;
+        runs[i].context = &members[i];
+    }
+    runs[1].launcher = &s->second;
+    int code = bl_run_pair(runs, order_of_turns(s, s->left.items[first].block), results, ran, err);
+    bl_live_erase(s->sweep->live);
+    for (size_t i = 0; i < 2; i++) {
+        turn_to(s, first + i);
+        code = take_result(s, &results[i], ran[i], code, err);
+        bl_str_clear(&titles[i]);
+    }
+    return code;
+}
+
+static bool is_pair(const sitting *s)
+{
+    return s->sweep->spec->driving.turn_steps > 0 && s->at + 1 < s->left.len &&
+           s->left.items[s->at].block == s->left.items[s->at + 1].block;
+}
+
+static int run_next(sitting *s, bl_error *err)
+{
+    bl_gate_wait(&s->gate, s->sweep->live);
+    if (bl_interrupt_count > 0) /* while it waited: the trial has not begun */
+        return BL_OK;
+    return is_pair(s) ? run_pair(s, err) : run_trial(s, err);
 }
 
 /* Where not one case of the first block worked, the other blocks would only repeat it. */
@@ -272,7 +361,7 @@ static int run_all(sitting *s, bl_error *err)
 {
     int code = BL_OK;
     for (s->at = 0; code == BL_OK && s->at < s->left.len && bl_interrupt_count == 0 && !out_of_time(s); s->at++) {
-        code = run_trial(s, err);
+        code = run_next(s, err);
         if (code == BL_OK && hopeless(s)) {
             code = BL_FAIL(err, BL_ERR_FAILED, "no trial of the first block succeeded, so the others were not run");
             bl_error_remedy(err, "batchlab show %lld tells why; --keep-logs DIR keeps the output",
@@ -286,13 +375,15 @@ static int run_all(sitting *s, bl_error *err)
 int bl_sweep_run(const bl_sweep *sweep, bl_sweep_outcome *outcome, bl_error *err)
 {
     *outcome = (bl_sweep_outcome){0};
-    sitting s = {.sweep = sweep, .outcome = outcome};
+    sitting s = {.sweep = sweep, .outcome = outcome, .second = {.socket = -1}};
     bl_str_init(&s.label);
     int code = sweep->keep_logs ? bl_fs_mkdirs(sweep->keep_logs, err) : BL_OK;
     if (code == BL_OK)
         code = make_plan(&s, err);
     if (code == BL_OK && !sweep->set_up && s.left.len > 0)
         code = bl_hook_run_setup(sweep->launcher, sweep->spec, err);
+    if (code == BL_OK && sweep->spec->driving.turn_steps > 0 && s.left.len > 0)
+        code = bl_launcher_start_beside(sweep->launcher, &s.second, err);
     if (code == BL_OK && sweep->telemetry_hz > 0) {
         bl_telemetry_spec spec = bl_telemetry_setup(NULL, sweep->launcher->pid);
         code = bl_telemetry_new(&spec, &s.telemetry, err);
@@ -301,6 +392,7 @@ int bl_sweep_run(const bl_sweep *sweep, bl_sweep_outcome *outcome, bl_error *err
     if (code == BL_OK)
         code = run_all(&s, err);
     bl_telemetry_free(s.telemetry);
+    bl_launcher_stop(&s.second);
     bool finished = code == BL_OK && !outcome->interrupted;
     bl_error ignored = {0}; /* the first failure is the one to tell */
     int ended = finished && sweep->goes_on ? BL_OK

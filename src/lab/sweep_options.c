@@ -266,6 +266,7 @@ int bl_sweep_options_check_resume(const bl_sweep_options *o, bl_error *err)
         {"--memory-limit", o->driving.memory_limit_b > 0},
         {"--silence-timeout", o->driving.silence_s >= 0},
         {"--until", o->driving.until != NULL},
+        {"--interleave", o->driving.turn_steps > 0},
         {"--stop-losing", o->driving.losing >= 0},
         {"--metric-regex", o->driving.metric_regexes.len > 0},
         {"--setup", o->driving.setup != NULL},

@@ -97,6 +97,9 @@ void bl_running_stop_for(bl_running *r, bl_end_cause cause)
         return;
     r->cause = cause;
     double grace_s = r->spec->grace_s > 0 ? r->spec->grace_s : GRACE_S;
+    if (r->held_from_ns > 0) /* the launcher lets it go on with the signal */
+        r->held_ns += bl_clock_ns() - r->held_from_ns;
+    r->held_from_ns = 0;
     r->kill_ns = bl_clock_ns() + (int64_t)(grace_s * BL_NS_PER_S);
     send_signal(r, BL_WIRE_SIGNAL, SIGTERM);
 }

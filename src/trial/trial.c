@@ -70,7 +70,8 @@ static void fill_result(bl_running *r)
     const bl_wire_ended *end = &r->end;
     result->exit_status = WIFEXITED(end->wait_status) ? WEXITSTATUS(end->wait_status) : -1;
     result->exit_signal = WIFSIGNALED(end->wait_status) ? WTERMSIG(end->wait_status) : 0;
-    result->wall_s = (double)(end->ended_ns - result->started_ns) / BL_NS_PER_S;
+    int64_t held_ns = r->held_ns + (r->held_from_ns > 0 ? end->ended_ns - r->held_from_ns : 0);
+    result->wall_s = (double)(end->ended_ns - result->started_ns - held_ns) / BL_NS_PER_S;
     result->user_s = (bl_measured){.known = true, .value = (double)end->user_us / 1e6, .source = "wait4"};
     result->system_s = (bl_measured){.known = true, .value = (double)end->system_us / 1e6, .source = "wait4"};
     if (end->n_left_behind > 0)

@@ -87,7 +87,7 @@ struct bl_trial_result {
     char phase[32];               /* the last one known; "" where none is */
     int64_t started_ns;           /* monotonic, just before the process was made */
     int64_t started_wall_ns;      /* since 1970 */
-    double wall_s;                /* from then to the end of the command itself */
+    double wall_s;                /* from then to the end of the command itself; time in which it was stopped is none */
     bl_measured user_s, system_s; /* CPU time of the whole tree */
     bl_measured peak_memory_b;    /* host memory of the whole tree */
     bl_markers markers;           /* all that the program said, with its raw steps */

@@ -12,6 +12,8 @@
 #include "trial/running.h"
 #include "trial/steps.h"
 
+/* A stop falls into one step, or between a step's look at the clock and its mark: then the next one holds the stop. */
+#define CUT_STEPS    2
 #define MEMORY_SHARE 0.95 /* of what is available may be taken by the second one */
 
 typedef struct pair {
@@ -187,7 +189,7 @@ static int take_turn(pair *p, int i, bl_error *err)
     int64_t from_ns = bl_clock_ns();
     int code = begin_turn(p, i, err);
     bl_running *r = &p->running[i];
-    size_t from = first ? 0 : p->held_at[i], wanted = (size_t)p->turns->steps + (first ? 0 : 1);
+    size_t from = first ? 0 : p->held_at[i], wanted = (size_t)p->turns->steps + (first ? 0 : CUT_STEPS);
     while (code == BL_OK && goes_on(p)) {
         double turn_s = first ? trained_s(p, i) : (double)(bl_clock_ns() - from_ns) / BL_NS_PER_S;
         if (p->results[i].n_steps >= from + wanted && turn_s >= p->turns->turn_s)
@@ -197,7 +199,7 @@ static int take_turn(pair *p, int i, bl_error *err)
     if (code == BL_OK)
         code = end_turn(p, i, err);
     if (code == BL_OK && !first)
-        bl_steps_forget_times(&p->results[i], from, from + 1);
+        bl_steps_forget_times(&p->results[i], from, from + CUT_STEPS);
     if (code == BL_OK && first && !r->ended)
         code = check_device(p, i, err);
     return code == BL_OK ? check_steps(p, i, err) : code;
@@ -232,6 +234,10 @@ static int run_alone(pair *p, int i, bl_error *err)
 /* All that has begun ends: well, or at once. */
 static int end_both(pair *p, bl_end_cause cause, int code, bl_error *err)
 {
+    /* An interrupt that came between two looks is one of the pair's. */
+    for (int i = 0; i < 2; i++)
+        if (p->begun[i] && p->running[i].cause == BL_END_INTERRUPT)
+            cause = BL_END_INTERRUPT;
     for (int i = 0; i < 2; i++)
         if (is_alive(p, i)) {
             if (code == BL_OK)

@@ -1,6 +1,6 @@
 /* Two trials side by side that run in turn: one trains for a few steps while the other is stopped, then the other way
- * round. What the machine does in the meantime falls on both. A turn ends at a step's end; the step during which a
- * program was stopped has no known time. */
+ * round. What the machine does in the meantime falls on both. A turn ends at a step's end; the steps into which a
+ * stop may have fallen have no known time. */
 #ifndef BL_TRIAL_TURNS_H
 #define BL_TRIAL_TURNS_H
 
@@ -11,7 +11,7 @@
 #include "trial/trial.h"
 
 typedef struct bl_turns {
-    int64_t steps; /* whole ones in a turn, at least; the one that a stop cut in two comes on top */
+    int64_t steps; /* whole ones in a turn, at least; the two that a stop may have cut come on top */
     double turn_s; /* and so long it lasts at least */
     /* The pair ends after a whole round, once both have run max_steps and there were min_rounds, or one has trained for
      * time_s; 0 of either: no such end. */

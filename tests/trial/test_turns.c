@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "telemetry/process_tree.h"
 #include "trial/turns.h"
@@ -68,13 +69,26 @@ static size_t count_windows(const bl_trial_result *r, size_t shortest)
     return n;
 }
 
+static double timed_s(const bl_trial_result *r)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->n_steps; i++)
+        sum += r->steps[i].time_ns > 0 ? (double)r->steps[i].time_ns / 1e9 : 0;
+    return sum;
+}
+
 static void no_timed_step_of_one_overlaps_one_of_the_other(void **state)
 {
     two t;
     const bl_turns turns = {.steps = 3, .max_steps = 12, .min_rounds = 5, .order = 0x12};
+    int64_t from_ns = bl_clock_ns();
     run_two(TRAIN, TRAIN, &turns, NULL, &t);
+    double elapsed_s = (double)(bl_clock_ns() - from_ns) / 1e9;
     if (t.code != BL_OK)
         fail_msg("%s", t.err.message);
+    /* The time in which one is stopped is none of its own: it holds all the other's steps. */
+    for (int i = 0; i < 2; i++)
+        assert_true(t.results[i].wall_s + timed_s(&t.results[1 - i]) <= elapsed_s);
     size_t n_compared = 0;
     for (size_t i = 0; i < t.results[0].n_steps; i++)
         for (size_t k = 0; k < t.results[1].n_steps; k++) {
