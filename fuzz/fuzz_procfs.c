@@ -27,8 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(value >= 0 && other >= 0);
     if (bl_text_process_stat(text, &parent, &value))
         FUZZ_CHECK(parent >= 0 && value >= -1);
-    if (bl_text_resident_pages(text, &value))
-        FUZZ_CHECK(value >= 0);
+    if (bl_text_resident_pages(text, &value, &other))
+        FUZZ_CHECK(value >= 0 && other >= 0 && other <= value);
     if (bl_text_cpuinfo_hz(text, &hz))
         FUZZ_CHECK(isfinite(hz) && hz > 0);
     char path[32];

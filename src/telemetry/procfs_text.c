@@ -89,10 +89,14 @@ bool bl_text_process_stat(const char *text, pid_t *parent, int64_t *ticks)
     return true;
 }
 
-bool bl_text_resident_pages(const char *text, int64_t *out)
+bool bl_text_resident_pages(const char *text, int64_t *resident, int64_t *anonymous)
 {
-    int64_t size;
-    return bl_text_take_i64(&text, &size) && bl_text_take_i64(&text, out) && *out >= 0;
+    int64_t size, shared;
+    if (!bl_text_take_i64(&text, &size) || !bl_text_take_i64(&text, resident) || !bl_text_take_i64(&text, &shared) ||
+        *resident < 0 || shared < 0)
+        return false;
+    *anonymous = *resident > shared ? *resident - shared : 0; /* the kernel counts lazily: not always a sum */
+    return true;
 }
 
 bool bl_text_cpuinfo_hz(const char *text, double *out)

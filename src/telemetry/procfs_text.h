@@ -19,8 +19,8 @@ bool bl_text_pressure_us(const char *text, const char *which, int64_t *out);
 bool bl_text_cpu_ticks(const char *text, int64_t *busy, int64_t *stolen);
 /* PID/stat: the parent, and the process's own ticks (user and system). The name may hold blanks and parentheses. */
 bool bl_text_process_stat(const char *text, pid_t *parent, int64_t *ticks);
-/* PID/statm: resident pages. */
-bool bl_text_resident_pages(const char *text, int64_t *out);
+/* PID/statm: resident pages, and those of them that are no file's and not shared. */
+bool bl_text_resident_pages(const char *text, int64_t *resident, int64_t *anonymous);
 /* /proc/cpuinfo: the mean of its "cpu MHz" lines, in Hz. */
 bool bl_text_cpuinfo_hz(const char *text, double *out);
 /* PID/cgroup: the path of the group in version 2 (controller NULL) or of this controller in version 1. */

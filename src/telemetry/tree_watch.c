@@ -32,6 +32,7 @@ typedef struct member {
     int statm;                  /* -1: opened anew for each look */
     clockid_t clock;            /* of its processor time */
     int64_t cpu_ns, resident_b; /* at the last look */
+    int64_t anonymous_b;        /* of what is resident: no file's, not shared */
     bool fresh;                 /* has not been looked at yet */
     unsigned n_same;            /* looks at its memory without a change */
     unsigned n_skipped;         /* looks since then that left it out */
@@ -307,8 +308,8 @@ static int renew(bl_tree_watch *w, bl_error *err)
 
 /* ---- what it uses ---- */
 
-/* False where the process has gone. */
-static bool read_resident(const bl_tree_watch *w, const member *m, int64_t *out)
+/* False where the process has gone; -1 what cannot be read. */
+static bool read_memory(const bl_tree_watch *w, const member *m, int64_t *resident_b, int64_t *anonymous_b)
 {
     char path[BL_SYSFILE_PATH_MAX], text[128];
     ssize_t n;
@@ -322,10 +323,12 @@ static bool read_resident(const bl_tree_watch *w, const member *m, int64_t *out)
                 ? bl_sysfile_read(path, text, sizeof text)
                 : -1;
     }
-    int64_t pages;
+    int64_t resident, anonymous;
     if (n <= 0)
         return false;
-    *out = bl_text_resident_pages(text, &pages) && pages < INT64_MAX / w->page_b ? pages * w->page_b : -1;
+    bool sensible = bl_text_resident_pages(text, &resident, &anonymous) && resident < INT64_MAX / w->page_b;
+    *resident_b = sensible ? resident * w->page_b : -1;
+    *anonymous_b = sensible ? anonymous * w->page_b : -1;
     return true;
 }
 
@@ -345,12 +348,14 @@ static int64_t read_cpu_ns(const bl_tree_watch *w, const member *m)
 }
 
 /* Between its fork and the start of its program a child has its parent's memory, the very same: it is not counted for
- * both. Where it stays a copy it counts from the next look on. */
+ * both. Where it stays a copy it counts from the next look on. Only anonymous memory tells: pages of files are mapped
+ * into a copy when it touches them, not by the fork. */
 static bool is_a_twin(const bl_tree_watch *w, const member *m)
 {
     for (size_t i = 0; m->fresh && i < w->n; i++) {
         const member *other = &w->members[i];
-        if (other != m && other->resident_b > 0 && llabs(other->resident_b - m->resident_b) <= other->resident_b / 64)
+        if (other != m && other->anonymous_b > 0 &&
+            llabs(other->anonymous_b - m->anonymous_b) <= other->anonymous_b / 64)
             return true;
     }
     return false;
@@ -359,15 +364,16 @@ static bool is_a_twin(const bl_tree_watch *w, const member *m)
 /* False where the process has gone. Its clock tells that too, where its memory is left out. */
 static bool look_at(bl_tree_watch *w, member *m)
 {
-    int64_t cpu_ns = read_cpu_ns(w, m), resident_b;
+    int64_t cpu_ns = read_cpu_ns(w, m), resident_b, anonymous_b;
     if (m->n_same >= SAME_LOOKS && m->n_skipped < SKIP_LOOKS && m->clock != -1 && cpu_ns >= 0) {
         m->n_skipped++;
     } else {
-        if (!read_resident(w, m, &resident_b))
+        if (!read_memory(w, m, &resident_b, &anonymous_b))
             return false;
         m->n_same = resident_b == m->resident_b && !m->fresh ? m->n_same + 1 : 0;
         m->n_skipped = 0;
         m->resident_b = resident_b;
+        m->anonymous_b = anonymous_b;
     }
     if (cpu_ns > m->cpu_ns) {
         w->cpu_ns += cpu_ns - m->cpu_ns;
