@@ -26,6 +26,7 @@ typedef struct bl_chart {
     const char *caption; /* what is seen and what it is not; a paragraph */
     const char *special; /* what a special point is */
     bool batch_axis;     /* x is a batch size: powers of two are ruled, and a wide range is logarithmic */
+    bool log_log;        /* both axes logarithmic; all x and y are positive */
     bool from_zero;      /* y begins at 0 */
     double band;         /* shaded from -band to band, of y, or of x in a chart with rows; NaN: none */
     double limit;        /* a line across, of y; NaN: none */

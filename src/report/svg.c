@@ -28,8 +28,8 @@ typedef struct frame {
     const bl_chart *chart;
     bl_str *out;
     double left, right, top, bottom;     /* in pixels */
-    double x_low, x_high, y_low, y_high; /* in units; logarithms where x_log */
-    bool x_log;
+    double x_low, x_high, y_low, y_high; /* in units; logarithms where x_log, y_log */
+    bool x_log, y_log;
     size_t row_columns; /* of the rows' names */
 } frame;
 
@@ -42,6 +42,8 @@ static double at_x(const frame *f, double x)
 
 static double at_y(const frame *f, double y)
 {
+    if (f->y_log)
+        y = log2(y);
     double share = (y - f->y_low) / (f->y_high - f->y_low);
     return f->chart->rows ? f->top + share * (f->bottom - f->top) : f->bottom - share * (f->bottom - f->top);
 }
@@ -89,10 +91,11 @@ static bool find_ranges(frame *f)
     }
     if (isfinite(chart->limit) && chart->limit < 3 * y[1])
         widen(chart->limit, &y[0], &y[1]);
-    f->x_log = chart->batch_axis && x[0] > 0 && x[1] > 4 * x[0];
-    if (f->x_log) {
-        x[0] = log2(x[0]);
-        x[1] = log2(x[1]);
+    f->x_log = chart->log_log || (chart->batch_axis && x[0] > 0 && x[1] > 4 * x[0]);
+    f->y_log = chart->log_log;
+    for (int i = 0; i < 2; i++) {
+        x[i] = f->x_log ? log2(x[i]) : x[i];
+        y[i] = f->y_log ? log2(y[i]) : y[i];
     }
     give_room(&x[0], &x[1], false);
     give_room(&y[0], &y[1], chart->from_zero);
@@ -159,12 +162,45 @@ static bool power_ticks(const frame *f)
     return true;
 }
 
+static void y_tick(const frame *f, double y, const char *label)
+{
+    rule(f, f->left, at_y(f, y), f->right, at_y(f, y), FAINT);
+    text(f, f->left - 7, at_y(f, y) + 4, "end", label);
+}
+
+/* 1, 2, 5, 10 and so on, both ways; tens alone where that would be too many, and even steps in a narrow range. */
+static void log_ticks(const frame *f, double low, double high, void (*tick)(const frame *, double, const char *))
+{
+    static const double in_ten[] = {1, 2, 5};
+    double step = nice_step(exp2(low), exp2(high));
+    for (double at = ceil(exp2(low) / step) * step; high - low < 2 && at <= exp2(high); at += step) {
+        char label[32];
+        tick_text(at, step, label, sizeof label);
+        tick(f, at, label);
+    }
+    if (high - low < 2)
+        return;
+    size_t n = high - low > 4 * log2(10) ? 1 : BL_ARRAY_LEN(in_ten);
+    for (double ten = pow(10, floor(low / log2(10))); ten <= exp2(high); ten *= 10)
+        for (size_t i = 0; i < n; i++) {
+            double at = in_ten[i] * ten;
+            char label[32];
+            if (log2(at) < low || log2(at) > high)
+                continue;
+            snprintf(label, sizeof label, "%g", at);
+            tick(f, at, label);
+        }
+}
+
 static void draw_axes(const frame *f)
 {
     const bl_chart *chart = f->chart;
     char label[32];
     double step = nice_step(f->x_low, f->x_high);
-    if (!power_ticks(f)) {
+    if (f->y_log) {
+        log_ticks(f, f->x_low, f->x_high, x_tick);
+        log_ticks(f, f->y_low, f->y_high, y_tick);
+    } else if (!power_ticks(f)) {
         frame plain = *f;
         bl_chart without = *chart;
         without.batch_axis = false;
@@ -175,10 +211,9 @@ static void draw_axes(const frame *f)
         }
     }
     step = nice_step(f->y_low, f->y_high);
-    for (double y = ceil(f->y_low / step) * step; !chart->rows && y <= f->y_high; y += step) {
-        rule(f, f->left, at_y(f, y), f->right, at_y(f, y), FAINT);
+    for (double y = ceil(f->y_low / step) * step; !chart->rows && !f->y_log && y <= f->y_high; y += step) {
         tick_text(y, step, label, sizeof label);
-        text(f, f->left - 7, at_y(f, y) + 4, "end", label);
+        y_tick(f, y, label);
     }
     for (size_t i = 0; i < chart->n_rows; i++) {
         bl_str name;

@@ -2,6 +2,7 @@
 """batchlab gemm: real products in blocks, factors, what is stored, and refusals."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -33,9 +34,40 @@ class Gemm(LabCase):
         self.assertIn('best', out)
         self.assertIn('--batch-is k', self.export('1')['experiment']['workload'])
 
+    def test_layers_of_a_model(self):
+        plan, _ = self.lab('gemm', '--model', 'tiny_cnn', '-b', '2,3', '-n', '4', '--dry-run')
+        listed = subprocess.run([TRAINER, 'tiny_cnn', '--layers'], capture_output=True, text=True, check=True).stdout.splitlines()
+        roles = sum(2 if ':first' in line else 3 for line in listed)
+        self.assertEqual(sum(int(n) for n in re.findall(r', (\d+) times?$', plan, re.M)), roles)
+        picture = os.path.join(self.folder, 'roofs.svg')
+        out, _ = self.lab('gemm', '--model', 'tiny_cnn', '-b', '2,3', '-n', '1', '-s', '4', '--threads', '1', '--peak', '100',
+                          '--bandwidth', '10', '--json', '-q', '--picture', picture)
+        result = json.loads(out)
+        self.assertEqual([s['batch'] for s in result['sums']], [2, 3])
+        for total in result['sums']:  # one block: the sum of estimates is the sum
+            cases = [c for c in result['cases'] if c['batch'] == total['batch']]
+            self.assertAlmostEqual(sum(c['count'] * c['seconds'] for c in cases) / total['seconds'], 1, places=6)
+            self.assertAlmostEqual(sum(total['seconds_by_role'].values()) / total['seconds'], 1, places=6)
+            self.assertAlmostEqual(sum(c['count'] * c['seconds'] * c['gflops'] for c in cases) * 1e9 / total['flop'], 1, places=6)
+        with open(picture, encoding='utf-8') as f:
+            self.assertEqual(f.read().count('<circle'), len(result['cases']))
+
+    def test_layers_and_their_roofline(self):
+        out, _ = self.lab('gemm', '-l', 'conv:8x6x6:o8:k3', '-l', 'conv:8x6x6:o8:k3:s1:p1', '-l', 'linear:16:o8@weights', '-b', '7,8,9',
+                          '-n', '2', '-s', '4', '--threads', '1', '--peak', '100', '--bandwidth', '10', '-q', '--plot')
+        self.assertRegex(out, r'conv:8x6x6:o8:k3:s1:p1@input +2 +7 ')  # the same layer twice
+        self.assertRegex(out, r'linear:16:o8@weights +1 +7 ')
+        self.assertNotIn('linear:16:o8@forward', out)
+        for words in ('All of these layers', 'Powers of two: 7 and 9 against 8', 'operations a byte', 'Roofs: 100.0 GFLOP/s, 10.0 GB/s'):
+            self.assertIn(words, out)
+        self.assertEqual(len(self.export('1')['cases']), 12)
+
     def test_refusals(self):
         for args, word in ((['64x32x16', '-b', '3'], 'no product with one batch'), (['BxBx2', '-b', '3'], 'no product'),
-                           (['64xBx32'], 'wanted'), (['64xBx32', '-b', '0'], 'batch list')):
+                           (['64xBx32'], 'wanted'), (['64xBx32', '-b', '3', '--model', 'tiny_cnn'], 'wanted'),
+                           (['--model', 'tiny_cnn', '-l', 'linear:8:o8', '-b', '3'], 'exclude'), (['-l', 'linear:8:o8@up', '-b', '3'], 'no role'),
+                           (['-l', 'linear:8:o8', '-b', '3', '--apart', '9'], 'for products'), (['--model', 'no_such', '-b', '3'], 'failed'),
+                           (['64xBx32', '-b', '3', '--image-size', '8'], 'goes with'), (['64xBx32', '-b', '3', '--plot', '--json'], 'exclude'), (['64xBx32', '-b', '0'], 'batch list')):
             _, err = self.lab('gemm', *args, status=2)
             self.assertIn(word, err)
         for args, word in ((['64x32'], '64x32'), (['8x8x8', '--backend', 'abacus'], 'abacus'), (['8x8x8', '--cache', 'lukewarm'], 'lukewarm'),
